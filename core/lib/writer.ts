@@ -1,0 +1,239 @@
+/**
+ * Writing Kafka's primitive types into a buffer whose size the caller has computed.
+ *
+ * A `Writer` fills its buffer from front to back and must end exactly at its end: a wrong size is noticed, not
+ * sent. At records it cuts, so that their bytes travel as views between pieces of the buffer and are never
+ * copied; `finish` returns the pieces in order. `cursor.ts` is the other direction and says how int64 is held.
+ */
+import { ProtocolError } from './protocol-error.ts';
+import { utf8Size, writeUtf8 } from './utf8.ts';
+import { uuidToBytes } from './uuid.ts';
+import { unsignedVarintSize, zigzag } from './varint.ts';
+
+const TWO_32 = 4294967296;
+
+/** Bytes of records as they are handed to a writer: one view, several in a row, or nothing. */
+export type Cut = Uint8Array | readonly Uint8Array[] | null;
+
+/** Bytes in a `Cut`; 0 for null. */
+export function cutSize(cut: Cut): number {
+  if (cut === null) return 0;
+  if (cut instanceof Uint8Array) return cut.length;
+  let size = 0;
+  for (const part of cut) size += part.length;
+  return size;
+}
+
+/** A position in a buffer of known size that is filled from front to back; views of records are cut in between. */
+export class Writer {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  /** The next byte to write. */
+  position: number;
+  private cutFrom: number;
+  private readonly cuts: Uint8Array[];
+
+  constructor(size: number) {
+    this.bytes = new Uint8Array(size);
+    this.view = new DataView(this.bytes.buffer);
+    this.position = 0;
+    this.cutFrom = 0;
+    this.cuts = [];
+  }
+
+  private claim(size: number): number {
+    const at = this.position;
+    this.position = at + size;
+    return at;
+  }
+
+  boolean(value: boolean): void {
+    this.view.setInt8(this.claim(1), value ? 1 : 0);
+  }
+
+  int8(value: number): void {
+    this.view.setInt8(this.claim(1), value);
+  }
+
+  int16(value: number): void {
+    this.view.setInt16(this.claim(2), value);
+  }
+
+  uint16(value: number): void {
+    this.view.setUint16(this.claim(2), value);
+  }
+
+  int32(value: number): void {
+    this.view.setInt32(this.claim(4), value);
+  }
+
+  uint32(value: number): void {
+    this.view.setUint32(this.claim(4), value);
+  }
+
+  /** A signed 64-bit integer; a double outside of 64 bits is clamped to the nearest end. */
+  int64(value: number): void {
+    const at = this.claim(8);
+    const high = Math.floor(value / TWO_32);
+    if (high > 0x7fffffff || high < -0x80000000) {
+      this.view.setInt32(at, value > 0 ? 0x7fffffff : -0x80000000);
+      this.view.setInt32(at + 4, value > 0 ? -1 : 0);
+    } else {
+      this.view.setInt32(at, high);
+      this.view.setInt32(at + 4, value);
+    }
+  }
+
+  /** The same bytes as `int64`; the name follows the field's kind. */
+  timestamp(value: number): void {
+    this.int64(value);
+  }
+
+  float64(value: number): void {
+    this.view.setFloat64(this.claim(8), value);
+  }
+
+  uuid(value: string): void {
+    uuidToBytes(value, this.bytes, this.claim(16));
+  }
+
+  unsignedVarint(value: number): void {
+    let rest = value;
+    let at = this.position;
+    while (rest >>> 7 !== 0) {
+      this.bytes[at++] = (rest & 0x7f) | 0x80;
+      rest >>>= 7;
+    }
+    this.bytes[at++] = rest;
+    this.position = at;
+  }
+
+  varint(value: number): void {
+    this.unsignedVarint(zigzag(value));
+  }
+
+  /** A zigzag varint of a safe integer. */
+  varlong(value: number): void {
+    // Seven bits a turn from the magnitude, the first turn six bits and the sign.
+    let rest = value < 0 ? -(value + 1) : value;
+    let low = (rest % 64) * 2 + (value < 0 ? 1 : 0);
+    rest = Math.floor(rest / 64);
+    while (rest > 0) {
+      this.bytes[this.position++] = low | 0x80;
+      low = rest % 128;
+      rest = Math.floor(rest / 128);
+    }
+    this.bytes[this.position++] = low;
+  }
+
+  /** UTF-8 without a length. */
+  text(value: string): void {
+    this.position = writeUtf8(value, this.bytes, this.position);
+  }
+
+  string(value: string): void {
+    const at = this.claim(2);
+    this.text(value);
+    const size = this.position - at - 2;
+    if (size > 0x7fff) throw new ProtocolError('badLength', 'a string is longer than 32767 bytes');
+    this.view.setInt16(at, size);
+  }
+
+  nullableString(value: string | null): void {
+    if (value === null) this.int16(-1);
+    else this.string(value);
+  }
+
+  compactString(value: string): void {
+    this.unsignedVarint(utf8Size(value) + 1);
+    this.text(value);
+  }
+
+  compactNullableString(value: string | null): void {
+    if (value === null) this.unsignedVarint(0);
+    else this.compactString(value);
+  }
+
+  /** Bytes without a length, copied. */
+  raw(value: Uint8Array): void {
+    this.bytes.set(value, this.claim(value.length));
+  }
+
+  bytesField(value: Uint8Array): void {
+    this.int32(value.length);
+    this.raw(value);
+  }
+
+  nullableBytes(value: Uint8Array | null): void {
+    if (value === null) this.int32(-1);
+    else this.bytesField(value);
+  }
+
+  compactBytes(value: Uint8Array): void {
+    this.unsignedVarint(value.length + 1);
+    this.raw(value);
+  }
+
+  compactNullableBytes(value: Uint8Array | null): void {
+    if (value === null) this.unsignedVarint(0);
+    else this.compactBytes(value);
+  }
+
+  /** Records after a 32-bit length, cut. */
+  records(value: Cut): void {
+    this.int32(value === null ? -1 : cutSize(value));
+    this.cut(value);
+  }
+
+  /** Records after a compact length, cut. */
+  compactRecords(value: Cut): void {
+    this.unsignedVarint(value === null ? 0 : cutSize(value) + 1);
+    this.cut(value);
+  }
+
+  private cut(value: Cut): void {
+    if (value === null) return;
+    if (value instanceof Uint8Array) {
+      if (value.length === 0) return;
+      this.cuts.push(this.bytes.subarray(this.cutFrom, this.position), value);
+    } else {
+      if (value.length === 0) return;
+      this.cuts.push(this.bytes.subarray(this.cutFrom, this.position));
+      for (const part of value) if (part.length > 0) this.cuts.push(part);
+    }
+    this.cutFrom = this.position;
+  }
+
+  /** All parts in order. The writer must be full; it is of no further use. */
+  finish(): Uint8Array[] {
+    if (this.position !== this.bytes.length) {
+      throw new ProtocolError('badLength', 'a message was not as long as its computed size');
+    }
+    if (this.cutFrom < this.position) {
+      this.cuts.push(this.cutFrom === 0 ? this.bytes : this.bytes.subarray(this.cutFrom, this.position));
+    }
+    return this.cuts;
+  }
+}
+
+/** Bytes of a string with its 16-bit length; null takes the length only. */
+export function stringSize(value: string | null): number {
+  return value === null ? 2 : 2 + utf8Size(value);
+}
+
+/** Bytes of a string with its compact length. */
+export function compactStringSize(value: string | null): number {
+  if (value === null) return 1;
+  const size = utf8Size(value);
+  return size + unsignedVarintSize(size + 1);
+}
+
+/** Bytes of a byte field with its 32-bit length. */
+export function bytesSize(value: Uint8Array | null): number {
+  return value === null ? 4 : 4 + value.length;
+}
+
+/** Bytes of a byte field with its compact length. */
+export function compactBytesSize(value: Uint8Array | null): number {
+  return value === null ? 1 : value.length + unsignedVarintSize(value.length + 1);
+}
