@@ -1,0 +1,94 @@
+/**
+ * What one partition's log says to whoever owns it. The log itself is `log.ts`.
+ *
+ * Offsets count records. `end` (the log end offset) is the next offset to assign; `durable` is where the synced prefix
+ * ends (with flush off: the written prefix); `start` is the first offset kept. start <= durable <= end, always.
+ */
+
+/** The settings of one log, as numbers. Kafka's topic settings; "never" is Infinity. */
+export interface LogConfig {
+  /** segment.bytes: a segment rolls before it would grow beyond this. */
+  readonly segmentBytes: number;
+  /** segment.ms less jitter: a segment rolls when its first record is older than this. */
+  readonly segmentMs: number;
+  /** segment.index.bytes: a segment rolls when an index is full. */
+  readonly indexBytesMax: number;
+  /** index.interval.bytes: one index entry for about so many bytes of log. */
+  readonly indexIntervalBytes: number;
+  /** max.message.bytes: of a batch, as it is stored. */
+  readonly messageBytesMax: number;
+  /** compression.type: 'producer' keeps what comes, another name recompresses. */
+  readonly compressionType: 'producer' | 'uncompressed' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
+  /** message.timestamp.type */
+  readonly timestampType: 'CreateTime' | 'LogAppendTime';
+  /** message.timestamp.before.max.ms */
+  readonly timestampBeforeMaxMs: number;
+  /** message.timestamp.after.max.ms */
+  readonly timestampAfterMaxMs: number;
+  /** flush.messages: 1 syncs every append (as one round for all that wait), Infinity never. */
+  readonly flushMessages: number;
+  /** flush.ms: an unsynced record waits no longer than this. Infinity: never. */
+  readonly flushMs: number;
+  /** producer.id.expiration.ms: an idle producer's sequence numbers are forgotten after this. */
+  readonly producerIdExpirationMs: number;
+  /** Bytes of recent batches kept in memory for readers, for this log. */
+  readonly ringBytesMax: number;
+}
+
+/** How a log is found at start. All three offsets come from the log directory's checkpoint files; 0 when absent. */
+export interface LogFound {
+  /** The node stopped cleanly: nothing needs to be scanned. */
+  readonly clean: boolean;
+  /** Every record below it was synced: recovery scans from here. */
+  readonly recoveryPoint: number;
+  /** Every record below it had been shown to readers, hence synced: a bad batch below it is damage, not a torn tail. */
+  readonly highWatermark: number;
+  /** DeleteRecords and retention moved the start here. */
+  readonly logStartOffset: number;
+}
+
+/** The answer to an append: at once, before anything is on disk. */
+export interface AppendOutcome {
+  /** A Kafka error code; 0 when the batch is in the log (or was already: a duplicate). */
+  readonly error: number;
+  /** For people, null when there is nothing to add. */
+  readonly message: string | null;
+  /** Offset of the batch's first record; of the first copy for a duplicate. -1 on error. */
+  readonly baseOffset: number;
+  /** The batch is acknowledged once the high watermark is at or above this. */
+  readonly nextOffset: number;
+  /** The leader's time when timestampType is LogAppendTime, else -1. */
+  readonly logAppendTimeMs: number;
+  readonly duplicate: boolean;
+}
+
+/** The answer to a read. Parts are whole batches in offset order; views that must not be changed. */
+export type ReadOutcome =
+  | { readonly kind: 'batches'; readonly parts: readonly Uint8Array[]; readonly sizeBytes: number }
+  /** A LogEvent 'readDone' with this ticket follows. */
+  | { readonly kind: 'pending'; readonly ticket: number }
+  /** OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR. */
+  | { readonly kind: 'error'; readonly error: number };
+
+/** Where a timestamp is first reached. Offset -1 when no record is that late. */
+export interface TimestampFound {
+  readonly error: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly leaderEpoch: number;
+}
+
+/** What happened in a log since it was last asked; pushed by `stepLog` for the owner to act on. */
+export type LogEvent =
+  /** Ready for appends and reads; all that was found is durable. */
+  | { readonly kind: 'opened' }
+  /** `log.durable` has moved up. */
+  | { readonly kind: 'durable' }
+  /** The appends from this offset on did not happen (disk full): `log.end` is back here. Answer KAFKA_STORAGE_ERROR. */
+  | { readonly kind: 'cutBack'; readonly offset: number }
+  | { readonly kind: 'readDone'; readonly ticket: number; readonly outcome: ReadOutcome }
+  | { readonly kind: 'timestampFound'; readonly ticket: number; readonly found: TimestampFound }
+  /** A clean close is done: all synced, snapshot written. */
+  | { readonly kind: 'closed' }
+  /** The log directory is not to be trusted again ('io'): answer KAFKA_STORAGE_ERROR to everyone, stop using it. */
+  | { readonly kind: 'failed'; readonly detail: string };
