@@ -51,7 +51,7 @@ export interface Asked {
   readonly ticket: number;
 }
 
-/** An outgoing connection's id is negative and chosen by the node; an accepted one's is positive, chosen by the world. */
+/** An outgoing one's is negative and chosen by the node; an accepted one's is positive and chosen by the world. */
 export type ConnectionId = number;
 /** Chosen by the node when it opens the file; never used again in the life of the node. */
 export type FileId = number;
