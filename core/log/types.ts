@@ -5,35 +5,7 @@
  * ends (with flush off: the written prefix); `start` is the first offset kept. start <= durable <= end, always.
  */
 
-/** The settings of one log, as numbers. Kafka's topic settings; "never" is Infinity. */
-export interface LogConfig {
-  /** segment.bytes: a segment rolls before it would grow beyond this. */
-  readonly segmentBytes: number;
-  /** segment.ms less jitter: a segment rolls when its first record is older than this. */
-  readonly segmentMs: number;
-  /** segment.index.bytes: a segment rolls when an index is full. */
-  readonly indexBytesMax: number;
-  /** index.interval.bytes: one index entry for about so many bytes of log. */
-  readonly indexIntervalBytes: number;
-  /** max.message.bytes: of a batch, as it is stored. */
-  readonly messageBytesMax: number;
-  /** compression.type: 'producer' keeps what comes, another name recompresses. */
-  readonly compressionType: 'producer' | 'uncompressed' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
-  /** message.timestamp.type */
-  readonly timestampType: 'CreateTime' | 'LogAppendTime';
-  /** message.timestamp.before.max.ms */
-  readonly timestampBeforeMaxMs: number;
-  /** message.timestamp.after.max.ms */
-  readonly timestampAfterMaxMs: number;
-  /** flush.messages: 1 syncs every append (as one round for all that wait), Infinity never. */
-  readonly flushMessages: number;
-  /** flush.ms: an unsynced record waits no longer than this. Infinity: never. */
-  readonly flushMs: number;
-  /** producer.id.expiration.ms: an idle producer's sequence numbers are forgotten after this. */
-  readonly producerIdExpirationMs: number;
-  /** Bytes of recent batches kept in memory for readers, for this log. */
-  readonly ringBytesMax: number;
-}
+export type { LogConfig } from '../config/log-config.ts';
 
 /** How a log is found at start. All three offsets come from the log directory's checkpoint files; 0 when absent. */
 export interface LogFound {
