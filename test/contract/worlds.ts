@@ -1,0 +1,5 @@
+/** Every world that must keep the contract of `core/lib/world.ts`. A new world is one line here. */
+import type { WorldUnderTest } from './world-under-test.ts';
+
+/** The worlds, in the order in which the suites run them. */
+export const WORLDS: readonly WorldUnderTest[] = [];
