@@ -1,0 +1,114 @@
+/**
+ * Apache Kafka's command-line tools, each as a function: against any broker that speaks the protocol, and on any log
+ * directory in the format. What they print is read here and nowhere else.
+ */
+import { installKafka, javaArguments } from './kafka-broker.ts';
+import { type Finished, type RunOptions, run } from './process.ts';
+
+/** The classes behind the names that people know from Kafka's `bin` folder. */
+export const KAFKA_TOOLS: ReadonlyMap<string, string> = new Map([
+  ['topics', 'org.apache.kafka.tools.TopicCommand'],
+  ['producer-perf', 'org.apache.kafka.tools.ProducerPerformance'],
+  ['consumer-perf', 'org.apache.kafka.tools.ConsumerPerformance'],
+  ['end-to-end', 'org.apache.kafka.tools.EndToEndLatency'],
+  ['dump', 'org.apache.kafka.tools.DumpLogSegments'],
+  ['get-offsets', 'org.apache.kafka.tools.GetOffsetShell'],
+  ['console-producer', 'org.apache.kafka.tools.ConsoleProducer'],
+  ['console-consumer', 'org.apache.kafka.tools.consumer.ConsoleConsumer'],
+  ['broker-api-versions', 'org.apache.kafka.tools.BrokerApiVersionsCommand'],
+  ['configs', 'org.apache.kafka.tools.ConfigCommand'],
+  ['storage', 'kafka.tools.StorageTool'],
+]);
+
+/** What one run of the producer benchmark measured. */
+export interface ProducerFigures {
+  readonly records: number;
+  readonly recordsPerSecond: number;
+  /** 1,048,576 bytes. */
+  readonly mebibytesPerSecond: number;
+  readonly latencyMs: {
+    readonly average: number;
+    readonly max: number;
+    readonly p50: number;
+    readonly p95: number;
+    readonly p99: number;
+  };
+}
+
+/** What a producer benchmark is asked to do. */
+export interface ProducerLoad {
+  readonly bootstrap: string;
+  readonly topic: string;
+  readonly records: number;
+  readonly recordBytes: number;
+  /** Producer settings by Kafka's names. */
+  readonly settings?: ReadonlyMap<string, string>;
+}
+
+/** Runs a tool by its name, or any class by its full name. */
+export async function runKafkaTool(name: string, args: readonly string[], options?: RunOptions): Promise<Finished> {
+  const home = await installKafka();
+  return run('java', javaArguments(home, '512m', KAFKA_TOOLS.get(name) ?? name, args), options);
+}
+
+/** Kafka's producer benchmark, unthrottled. Throws when it fails or any record does. */
+export async function producerPerformance(load: ProducerLoad): Promise<ProducerFigures> {
+  const settings = [...(load.settings ?? [])].map(([name, value]) => `${name}=${value}`);
+  const finished = await runKafkaTool('producer-perf', [
+    ...['--bootstrap-server', load.bootstrap, '--topic', load.topic, '--throughput', '-1'],
+    ...['--num-records', String(load.records), '--record-size', String(load.recordBytes)],
+    ...(settings.length > 0 ? ['--command-property', ...settings] : []),
+  ]);
+  const figures = parseProducerFigures(finished.stdout);
+  if (finished.code !== 0 || figures === null || /Exception|Error|WARN/.test(finished.stdout + finished.stderr)) {
+    const said = `${finished.stdout.slice(-3000)}\n${finished.stderr.slice(-3000)}`;
+    throw new Error(`the producer benchmark ended with ${finished.code}:\n${said}`);
+  }
+  if (figures.records !== load.records) throw new Error(`${figures.records} of ${load.records} records were sent`);
+  return figures;
+}
+
+/** Reads the last line of the producer benchmark; null if it is not there. */
+export function parseProducerFigures(text: string): ProducerFigures | null {
+  const line = text.split('\n').findLast((one) => one.includes('99th'));
+  if (line === undefined) return null;
+  const numbers = /^(\d+) records sent, ([\d.]+) records\/sec \(([\d.]+) MB\/sec\), ([\d.]+) ms avg.* ([\d.]+) ms max/;
+  const found = numbers.exec(line);
+  if (!found) return null;
+  const percentile = (name: string): number => Number(new RegExp(`(\\d+) ms ${name}`).exec(line)?.[1] ?? Number.NaN);
+  return {
+    records: Number(found[1]),
+    recordsPerSecond: Number(found[2]),
+    mebibytesPerSecond: Number(found[3]),
+    latencyMs: {
+      average: Number(found[4]),
+      max: Number(found[5]),
+      p50: percentile('50th'),
+      p95: percentile('95th'),
+      p99: percentile('99th'),
+    },
+  };
+}
+
+/** What Kafka's dump tool says of files of one partition, record by record. `complaints` is empty when all is well. */
+export interface DumpReport {
+  readonly text: string;
+  readonly complaints: readonly string[];
+  /** Records printed. */
+  readonly records: number;
+}
+
+/** Reads log, index, time index and snapshot files with Kafka's dump tool. */
+export async function dumpFiles(files: readonly string[]): Promise<DumpReport> {
+  const names = ['--files', files.join(',')];
+  const finished = await runKafkaTool('dump', ['--deep-iteration', '--print-data-log', ...names]);
+  const text = finished.stdout;
+  const complaints = `${text}\n${finished.stderr}`
+    .split('\n')
+    .filter((line) =>
+      /mismatch|non.?consecutive|exception|error|invalid|isvalid: false|out.of.order|cannot/i.test(line),
+    )
+    .filter((line) => !/^\| offset/.test(line));
+  if (finished.code !== 0) complaints.push(`the dump tool ended with ${finished.code}`);
+  return { text, complaints, records: text.split('\n').filter((line) => line.startsWith('| offset')).length };
+}

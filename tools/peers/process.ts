@@ -1,0 +1,204 @@
+/**
+ * Processes that the benchmark and the tests of real clients start: they are known by their pid, they are ended by it,
+ * and none outlives us. What a process owns (a port, memory) is read from /proc, so this file needs Linux.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+
+/** How a process ended, and what it wrote. */
+export interface Finished {
+  /** The exit code, or 128 and more after a signal, as shells count. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Wall-clock milliseconds from start to end. */
+  readonly tookMs: number;
+}
+
+/** What may be chosen for a process that runs to its end. */
+export interface RunOptions {
+  readonly folder?: string;
+  readonly environment?: Readonly<NodeJS.ProcessEnv>;
+  /** A file to read standard input from. Without it there is none. */
+  readonly inputFile?: string;
+  /** A file that takes standard output in place of the result. */
+  readonly outputFile?: string;
+  /** The process is killed after this many milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+/** A process that serves until it is stopped. */
+export interface Service {
+  readonly pid: number;
+  /** All that it has written so far, for messages about failures. */
+  readonly output: () => string;
+  /** Its exit code, or null while it runs. */
+  readonly exitCode: () => number | null;
+  /** Sends the signal and waits for the end. Resolves to the exit code; at once if it has ended already. */
+  readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
+}
+
+/** Bytes of output kept of one process; what comes later is dropped. */
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const RUN_TIMEOUT_MS = 600_000;
+/** A process that does not end on SIGTERM within this is killed. */
+const STOP_TIMEOUT_MS = 30_000;
+
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Runs a program to its end. A code other than 0 is for the caller to judge; a missing program rejects. */
+export function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const input = options.inputFile === undefined ? 'ignore' : openSync(options.inputFile, 'r');
+  const output = options.outputFile === undefined ? 'pipe' : openSync(options.outputFile, 'w');
+  const startedMs = performance.now();
+  const child = spawn(program, args, {
+    cwd: options.folder,
+    env: { ...process.env, ...options.environment },
+    stdio: [input, output, 'pipe'],
+  });
+  for (const handle of [input, output]) if (typeof handle === 'number') closeSync(handle);
+  const out = collect(child.stdout);
+  const err = collect(child.stderr);
+  const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? RUN_TIMEOUT_MS);
+  return new Promise((resolve, reject) => {
+    children.add(child);
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      children.delete(child);
+      clearTimeout(timer);
+      resolve({
+        code: code ?? (signal === null ? 1 : 128),
+        stdout: out(),
+        stderr: err(),
+        tookMs: performance.now() - startedMs,
+      });
+    });
+  });
+}
+
+/** Runs a program and throws, with what it wrote, unless it ends with 0. */
+export async function runOrThrow(program: string, args: readonly string[], options?: RunOptions): Promise<Finished> {
+  const finished = await run(program, args, options);
+  if (finished.code === 0) return finished;
+  const said = `${finished.stdout.slice(-4000)}\n${finished.stderr.slice(-4000)}`;
+  throw new Error(`${program} ${args.join(' ').slice(0, 300)} ended with ${finished.code}:\n${said}`);
+}
+
+/** Starts a program that serves. A program that cannot be started ends with 127. */
+export function serve(program: string, args: readonly string[], options: RunOptions = {}): Service {
+  const child = spawn(program, args, {
+    cwd: options.folder,
+    env: { ...process.env, ...options.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  const out = collect(child.stdout);
+  const err = collect(child.stderr);
+  let code: number | null = null;
+  const ended = new Promise<number>((resolve) => {
+    child.on('error', (error) => {
+      code = 127;
+      children.delete(child);
+      resolve(127);
+      process.stderr.write(`${program}: ${error.message}\n`);
+    });
+    child.on('close', (exitCode, signal) => {
+      code = exitCode ?? (signal === null ? 1 : 128);
+      children.delete(child);
+      resolve(code);
+    });
+  });
+  return {
+    pid: child.pid ?? -1,
+    output: () => `${out()}${err()}`,
+    exitCode: () => code,
+    stop: async (signal = 'SIGTERM') => {
+      if (code !== null) return code;
+      child.kill(signal);
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+      const result = await ended;
+      clearTimeout(timer);
+      return result;
+    },
+  };
+}
+
+/** A port of 127.0.0.1 that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Waits until the service accepts connections. Throws, with its output, when it ends first or takes too long. */
+export async function waitForPort(service: Service, port: number, timeoutMs: number): Promise<void> {
+  const untilMs = performance.now() + timeoutMs;
+  while (performance.now() < untilMs) {
+    if (service.exitCode() !== null) break;
+    if (await accepts(port)) return;
+    await pause(10);
+  }
+  const end = service.exitCode() === null ? `did not listen within ${timeoutMs} ms` : `ended: ${service.exitCode()}`;
+  throw new Error(`the process for port ${port} ${end}\n${service.output().slice(-4000)}`);
+}
+
+/** Whether the process `pid` holds the listening socket of `port`, by the kernel's tables. */
+export function ownsPort(pid: number, port: number): boolean {
+  const inodes = new Set<string>();
+  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    for (const line of readFileSync(table, 'utf8').split('\n').slice(1)) {
+      const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
+      if (state !== '0A' || local === undefined || inode === undefined) continue;
+      if (Number.parseInt(local.split(':')[1] ?? '', 16) === port) inodes.add(`socket:[${inode}]`);
+    }
+  }
+  return readdirSync(`/proc/${pid}/fd`).some((name) => {
+    try {
+      return inodes.has(readlinkSync(`/proc/${pid}/fd/${name}`));
+    } catch {
+      return false; // The process closed it while we looked.
+    }
+  });
+}
+
+/** Resident memory of a process. Bytes. */
+export function residentBytes(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes ?? 0) * 1024;
+}
+
+/** Resolves after so many milliseconds. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+function collect(stream: NodeJS.ReadableStream | null): () => string {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  stream?.on('data', (chunk: Buffer) => {
+    if (size >= OUTPUT_BYTES_MAX) return;
+    chunks.push(chunk);
+    size += chunk.length;
+  });
+  return () => Buffer.concat(chunks).toString('utf8');
+}
