@@ -12,7 +12,9 @@ import { Command } from 'commander';
 import { installKafka, kafkaProblem, startKafka } from './kafka-broker.ts';
 import { KAFKA_TOOLS, runKafkaTool } from './kafka-tools.ts';
 
-const program = new Command('kafka').description('Apache Kafka from Maven, for comparison and as an oracle');
+const program = new Command('kafka')
+  .description('Apache Kafka from Maven, for comparison and as an oracle')
+  .enablePositionalOptions();
 
 program
   .command('install')
@@ -51,7 +53,6 @@ program
     process.exitCode = finished.code;
   });
 
-program.enablePositionalOptions();
 const problem = await kafkaProblem();
 if (problem === null) {
   await program.parseAsync();
