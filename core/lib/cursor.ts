@@ -230,6 +230,14 @@ export class Reader {
     return count;
   }
 
+  /** Passes over a section of tagged fields, all unknown. */
+  skipTags(): void {
+    for (let left = this.tagCount(); left > 0; left--) {
+      this.unsignedVarint();
+      this.skip(this.unsignedVarint());
+    }
+  }
+
   /** Raises 'leftover' unless everything has been read. */
   finish(): void {
     if (this.position !== this.end) throw new ProtocolError('leftover', 'bytes remain after the last field');

@@ -208,7 +208,9 @@ function putInt64(view: DataView, at: number, value: number): void {
 }
 
 function freshHeader(batch: Uint8Array, size: number, base: number, epoch: number): DataView {
-  const head = batch.slice(0, size);
+  // Not `slice`: a Node buffer, which a test may pass, would give a view.
+  const head = new Uint8Array(size);
+  head.set(batch.subarray(0, size));
   const view = new DataView(head.buffer);
   putInt64(view, BASE_OFFSET_AT, base);
   view.setInt32(LEADER_EPOCH_AT, epoch);
