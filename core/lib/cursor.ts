@@ -16,6 +16,7 @@ export const ARRAY_ELEMENTS_MAX = 1_000_000;
 export const TAGS_MAX = 10_000;
 
 const TWO_32 = 4294967296;
+const scratch = new DataView(new ArrayBuffer(8));
 const SAFE_HIGH = 0x1fffff; // High half of the largest safe integer.
 
 /** Raises 'truncated'; a function of its own so that the reading methods stay small enough to be inlined. */
@@ -27,10 +28,12 @@ function badLength(): never {
   throw new ProtocolError('badLength', 'a length is negative or larger than what is left');
 }
 
-/** A position in bytes that are read from front to back. Values that are bytes are views, never copies. */
+/**
+ * A position in bytes that are read from front to back. Values that are bytes are views, never copies. Integers are
+ * put together by hand: a DataView costs 100 ns a frame to make and saves nothing.
+ */
 export class Reader {
   readonly bytes: Uint8Array;
-  readonly view: DataView;
   /** The next byte to read, counted from the start of `bytes`. */
   position: number;
   /** Where reading must stop; at most `bytes.length`. */
@@ -38,7 +41,6 @@ export class Reader {
 
   constructor(bytes: Uint8Array, position = 0, end: number = bytes.length) {
     this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.position = position;
     this.end = end;
   }
@@ -56,47 +58,58 @@ export class Reader {
     return at;
   }
 
+  /** Four bytes that have been claimed, signed. */
+  private wordAt(at: number): number {
+    const bytes = this.bytes;
+    const high = ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16);
+    return high | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number);
+  }
+
   boolean(): boolean {
     return this.bytes[this.take(1)] !== 0;
   }
 
   int8(): number {
-    return this.view.getInt8(this.take(1));
+    return ((this.bytes[this.take(1)] as number) << 24) >> 24;
   }
 
   int16(): number {
-    return this.view.getInt16(this.take(2));
+    return (this.uint16() << 16) >> 16;
   }
 
   uint16(): number {
-    return this.view.getUint16(this.take(2));
+    const at = this.take(2);
+    return ((this.bytes[at] as number) << 8) | (this.bytes[at + 1] as number);
   }
 
   int32(): number {
-    return this.view.getInt32(this.take(4));
+    return this.wordAt(this.take(4));
   }
 
   uint32(): number {
-    return this.view.getUint32(this.take(4));
+    return this.wordAt(this.take(4)) >>> 0;
   }
 
   /** A signed 64-bit integer; beyond 2^53 the nearest safe integer. */
   int64(): number {
     const at = this.take(8);
-    const high = this.view.getInt32(at);
+    const high = this.wordAt(at);
     if (high > SAFE_HIGH) return Number.MAX_SAFE_INTEGER;
     if (high < -SAFE_HIGH - 1) return Number.MIN_SAFE_INTEGER;
-    return high * TWO_32 + this.view.getUint32(at + 4);
+    return high * TWO_32 + (this.wordAt(at + 4) >>> 0);
   }
 
   /** A signed 64-bit integer of any size, rounded to the nearest double. */
   timestamp(): number {
     const at = this.take(8);
-    return this.view.getInt32(at) * TWO_32 + this.view.getUint32(at + 4);
+    return this.wordAt(at) * TWO_32 + (this.wordAt(at + 4) >>> 0);
   }
 
   float64(): number {
-    return this.view.getFloat64(this.take(8));
+    const at = this.take(8);
+    scratch.setInt32(0, this.wordAt(at));
+    scratch.setInt32(4, this.wordAt(at + 4));
+    return scratch.getFloat64(0);
   }
 
   uuid(): string {

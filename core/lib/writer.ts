@@ -24,63 +24,95 @@ export function cutSize(cut: Cut): number {
   return size;
 }
 
+const scratch = new DataView(new ArrayBuffer(8));
+
+/** Small messages share a slab of this size: a buffer of its own costs a message 0.6 to 1.4 µs. Bytes. */
+const SLAB_BYTES = 32 * 1024;
+const SLAB_SHARE_MAX = 4 * 1024; // A larger message gets a buffer of its own.
+const ON_HEAP_MAX = 64; // Up to this size the engine keeps a buffer on its own heap, which is cheaper still.
+
+let slab = new Uint8Array(0);
+let slabUsed = 0;
+
+/**
+ * A writer for a message that is soon sent and forgotten: it may share its buffer with others, each byte of which
+ * is handed out once. What is kept for long is written with `new Writer`, lest a few bytes hold a whole slab.
+ */
+export function slabWriter(size: number): Writer {
+  if (size <= ON_HEAP_MAX || size > SLAB_SHARE_MAX) return new Writer(size);
+  if (size > slab.length - slabUsed) {
+    slab = new Uint8Array(SLAB_BYTES);
+    slabUsed = 0;
+  }
+  const start = slabUsed;
+  slabUsed += size;
+  return new Writer(size, slab, start);
+}
+
 /** A position in a buffer of known size that is filled from front to back; views of records are cut in between. */
 export class Writer {
   readonly bytes: Uint8Array;
-  readonly view: DataView;
+  /** Where the message begins in `bytes`, and where it must end. */
+  readonly start: number;
+  readonly end: number;
   /** The next byte to write. */
   position: number;
   private cutFrom: number;
   private readonly cuts: Uint8Array[];
 
-  constructor(size: number) {
-    this.bytes = new Uint8Array(size);
-    this.view = new DataView(this.bytes.buffer);
-    this.position = 0;
-    this.cutFrom = 0;
+  constructor(size: number, bytes: Uint8Array = new Uint8Array(size), start = 0) {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = start + size;
+    this.position = start;
+    this.cutFrom = start;
     this.cuts = [];
   }
 
-  private claim(size: number): number {
-    const at = this.position;
-    this.position = at + size;
-    return at;
+  /** Sets four bytes that were written before. */
+  patchInt32(at: number, value: number): void {
+    const bytes = this.bytes;
+    bytes[at] = value >> 24;
+    bytes[at + 1] = value >> 16;
+    bytes[at + 2] = value >> 8;
+    bytes[at + 3] = value;
   }
 
   boolean(value: boolean): void {
-    this.view.setInt8(this.claim(1), value ? 1 : 0);
+    this.bytes[this.position++] = value ? 1 : 0;
   }
 
   int8(value: number): void {
-    this.view.setInt8(this.claim(1), value);
+    this.bytes[this.position++] = value;
   }
 
   int16(value: number): void {
-    this.view.setInt16(this.claim(2), value);
+    this.bytes[this.position++] = value >> 8;
+    this.bytes[this.position++] = value;
   }
 
   uint16(value: number): void {
-    this.view.setUint16(this.claim(2), value);
+    this.int16(value);
   }
 
   int32(value: number): void {
-    this.view.setInt32(this.claim(4), value);
+    this.patchInt32(this.position, value);
+    this.position += 4;
   }
 
   uint32(value: number): void {
-    this.view.setUint32(this.claim(4), value);
+    this.int32(value | 0);
   }
 
   /** A signed 64-bit integer; a double outside of 64 bits is clamped to the nearest end. */
   int64(value: number): void {
-    const at = this.claim(8);
     const high = Math.floor(value / TWO_32);
     if (high > 0x7fffffff || high < -0x80000000) {
-      this.view.setInt32(at, value > 0 ? 0x7fffffff : -0x80000000);
-      this.view.setInt32(at + 4, value > 0 ? -1 : 0);
+      this.int32(value > 0 ? 0x7fffffff : -0x80000000);
+      this.int32(value > 0 ? -1 : 0);
     } else {
-      this.view.setInt32(at, high);
-      this.view.setInt32(at + 4, value);
+      this.int32(high);
+      this.int32(value | 0);
     }
   }
 
@@ -90,11 +122,14 @@ export class Writer {
   }
 
   float64(value: number): void {
-    this.view.setFloat64(this.claim(8), value);
+    scratch.setFloat64(0, value);
+    this.int32(scratch.getInt32(0));
+    this.int32(scratch.getInt32(4));
   }
 
   uuid(value: string): void {
-    uuidToBytes(value, this.bytes, this.claim(16));
+    uuidToBytes(value, this.bytes, this.position);
+    this.position += 16;
   }
 
   unsignedVarint(value: number): void {
@@ -132,11 +167,13 @@ export class Writer {
   }
 
   string(value: string): void {
-    const at = this.claim(2);
+    const at = this.position;
+    this.position = at + 2;
     this.text(value);
     const size = this.position - at - 2;
     if (size > 0x7fff) throw new ProtocolError('badLength', 'a string is longer than 32767 bytes');
-    this.view.setInt16(at, size);
+    this.bytes[at] = size >> 8;
+    this.bytes[at + 1] = size;
   }
 
   nullableString(value: string | null): void {
@@ -156,7 +193,8 @@ export class Writer {
 
   /** Bytes without a length, copied. */
   raw(value: Uint8Array): void {
-    this.bytes.set(value, this.claim(value.length));
+    this.bytes.set(value, this.position);
+    this.position += value.length;
   }
 
   bytesField(value: Uint8Array): void {
@@ -204,13 +242,14 @@ export class Writer {
     this.cutFrom = this.position;
   }
 
-  /** All parts in order. The writer must be full; it is of no further use. */
+  /** All parts in order. The writer must be full; it is of no further use but for `patchInt32`. */
   finish(): Uint8Array[] {
-    if (this.position !== this.bytes.length) {
+    if (this.position !== this.end) {
       throw new ProtocolError('badLength', 'a message was not as long as its computed size');
     }
-    if (this.cutFrom < this.position) {
-      this.cuts.push(this.cutFrom === 0 ? this.bytes : this.bytes.subarray(this.cutFrom, this.position));
+    if (this.cutFrom < this.end) {
+      const isWhole = this.cutFrom === 0 && this.end === this.bytes.length;
+      this.cuts.push(isWhole ? this.bytes : this.bytes.subarray(this.cutFrom, this.end));
     }
     return this.cuts;
   }

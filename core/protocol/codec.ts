@@ -7,7 +7,7 @@
  */
 import { Reader } from '../lib/cursor.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
-import { cutSize, stringSize, Writer } from '../lib/writer.ts';
+import { cutSize, slabWriter, stringSize, type Writer } from '../lib/writer.ts';
 import { type AnyApi, requestHeaderVersion, responseHeaderVersion } from './api.ts';
 import { decoderOf, encoderOf } from './compile.ts';
 import {
@@ -78,7 +78,7 @@ export function encodeRequest<K extends ApiKey>(
   const encoder = encoderOf(item.request, version);
   const isFlexible = requestHeaderVersion(item, version) === 2;
   const headSize = LENGTH_BYTES + PEEK_BYTES + stringSize(clientId) + (isFlexible ? 1 : 0);
-  const writer = new Writer(headSize + encoder.size(body));
+  const writer = slabWriter(headSize + encoder.size(body));
   writer.int32(0); // The length, below.
   writer.int16(apiKey);
   writer.int16(version);
@@ -99,7 +99,7 @@ export function encodeResponse<K extends ApiKey>(
   const item = known(apiKey);
   const encoder = encoderOf(item.response, version);
   const isFlexible = responseHeaderVersion(item, version) === 1;
-  const writer = new Writer(LENGTH_BYTES + 4 + (isFlexible ? 1 : 0) + encoder.size(body));
+  const writer = slabWriter(LENGTH_BYTES + 4 + (isFlexible ? 1 : 0) + encoder.size(body));
   writer.int32(0); // The length, below.
   writer.int32(correlationId);
   if (isFlexible) writer.unsignedVarint(0);
@@ -109,7 +109,7 @@ export function encodeResponse<K extends ApiKey>(
 
 function withLength(writer: Writer): Uint8Array[] {
   const parts = writer.finish();
-  writer.view.setInt32(0, cutSize(parts) - LENGTH_BYTES);
+  writer.patchInt32(writer.start, cutSize(parts) - LENGTH_BYTES);
   return parts;
 }
 

@@ -150,7 +150,7 @@ export function encodeBatch(records: readonly RecordInput[], options: BatchOptio
   writer.int32(options.baseSequence ?? -1);
   writer.int32(records.length);
   writer.raw(body);
-  writer.view.setUint32(batch.CRC_AT, crc32c(writer.bytes, batch.ATTRIBUTES_AT));
+  writer.patchInt32(batch.CRC_AT, crc32c(writer.bytes, batch.ATTRIBUTES_AT) | 0);
   return writer.bytes;
 }
 
