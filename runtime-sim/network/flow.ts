@@ -1,0 +1,437 @@
+/**
+ * How bytes and connections move: effects of actors, and what arrives from the wire.
+ *
+ * `submitNetwork` takes an effect, `finishNetwork` an event whose time has come. Both push deliveries (inputs for
+ * actors) and events that are due later; neither calls an actor.
+ */
+import type { CloseReason, NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
+import { push } from '../../core/protocol/frame.ts';
+import { below, between, chance, type Dice, SITE } from '../dice.ts';
+import {
+  type Delivery,
+  dropEnd,
+  type End,
+  hostOf,
+  isCut,
+  makeEnd,
+  type Network,
+  type NetworkDue,
+  type NetworkEvent,
+  putOnWire,
+  travelUs,
+  WINDOW_BYTES,
+} from './network.ts';
+
+/** Takes one effect of an actor. */
+export function submitNetwork(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  actor: number,
+  effect: NetworkEffect,
+  due: NetworkDue[],
+): void {
+  switch (effect.kind) {
+    case 'listen':
+      listen(network, nowUs, actor, effect, due);
+      return;
+    case 'unlisten':
+      for (const [port, listening] of hostOf(network, actor).listening) {
+        if (listening.listener === effect.listener) hostOf(network, actor).listening.delete(port);
+      }
+      return;
+    case 'connect':
+      connect(network, dice, nowUs, actor, effect, due);
+      return;
+    default:
+  }
+  const end = hostOf(network, actor).connections.get(effect.connection);
+  if (end === undefined || end.state === 'gone' || end.state === 'dying') return;
+  switch (effect.kind) {
+    case 'send':
+      if (end.state !== 'open') return;
+      for (const part of effect.parts) {
+        if (part.length === 0) continue;
+        end.queue.push(part);
+        end.queueBytes += part.length;
+      }
+      flush(network, dice, nowUs, end, due);
+      return;
+    case 'pause':
+      end.isPaused = true;
+      return;
+    case 'resume':
+      if (!end.isPaused) return;
+      end.isPaused = false;
+      // Each item that arrived meanwhile had its turn already: it gets another.
+      for (let i = 0; i < end.held; i++) due.push({ atUs: nowUs, event: { what: 'arrive', end: end.end } });
+      end.held = 0;
+      return;
+    case 'close':
+      close(network, dice, nowUs, end, effect.abort, due);
+  }
+}
+
+function tell(actor: number, life: number, input: NetworkInput, atUs: number): NetworkDue {
+  return { atUs, event: { what: 'tell', actor, life, input } };
+}
+
+function listen(
+  network: Network,
+  nowUs: number,
+  actor: number,
+  effect: Extract<NetworkEffect, { kind: 'listen' }>,
+  due: NetworkDue[],
+): void {
+  const host = hostOf(network, actor);
+  const { listener, frameBytesMax, idleMs } = effect;
+  let { port } = effect;
+  if (port === 0) for (port = 32_768; host.listening.has(port); port++);
+  if (host.listening.has(port)) {
+    const detail = 'simulated: the port is in use';
+    due.push(tell(actor, host.life, { kind: 'listenFailed', listener, reason: 'inUse', detail }, nowUs + 20));
+    return;
+  }
+  host.listening.set(port, { listener, life: host.life, frameBytesMax, idleMs });
+  due.push(tell(actor, host.life, { kind: 'listening', listener, host: effect.host, port }, nowUs + 20));
+}
+
+function connect(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  actor: number,
+  effect: Extract<NetworkEffect, { kind: 'connect' }>,
+  due: NetworkDue[],
+): void {
+  const { connection, frameBytesMax, host, port } = effect;
+  const end = makeEnd(network, dice, nowUs, {
+    actor,
+    connection,
+    frameBytesMax,
+    idleMs: Number.POSITIVE_INFINITY,
+    isOpen: false,
+  });
+  due.push({ atUs: nowUs + travelUs(network, dice, end), event: { what: 'dial', end: end.end, host, port } });
+  due.push({ atUs: nowUs + effect.timeoutMs * 1000, event: { what: 'dialTimeOut', end: end.end } });
+}
+
+/** Moves what waits in an end's queue onto the wire, as far as the window of the other end allows. */
+export function flush(network: Network, dice: Dice, nowUs: number, end: End, due: NetworkDue[]): void {
+  const peer = network.ends.get(end.peer);
+  if (peer === undefined || end.state === 'connecting') return;
+  while (end.queue.length > 0 && peer.wireBytes < WINDOW_BYTES) {
+    const room = WINDOW_BYTES - peer.wireBytes;
+    let parts = end.queue;
+    let sizeBytes = end.queueBytes;
+    end.queue = [];
+    end.queueBytes = 0;
+    if (sizeBytes > room) {
+      const [now, later] = splitParts(parts, room);
+      parts = now;
+      end.queue = later;
+      end.queueBytes = sizeBytes - room;
+      sizeBytes = room;
+    }
+    end.sentBytes += sizeBytes;
+    network.figures.bytesSent += sizeBytes;
+    putPieces(network, dice, nowUs, peer, parts, sizeBytes, due);
+  }
+  end.movedUs = nowUs;
+  if (end.sentBytes > 0 && !end.isSentDue) {
+    end.isSentDue = true;
+    due.push({ atUs: nowUs + between(dice, SITE.netLatency, end.end, 5, 60), event: { what: 'sent', end: end.end } });
+  }
+  if (end.state === 'leaving' && end.queue.length === 0) {
+    putOnWire(network, dice, nowUs, peer, { kind: 'end' }, due);
+    due.push({ atUs: nowUs + 10, event: { what: 'gone', end: end.end, reason: 'asked' } });
+    end.state = 'dying';
+  }
+}
+
+function putPieces(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  peer: End,
+  parts: readonly Uint8Array[],
+  sizeBytes: number,
+  due: NetworkDue[],
+): void {
+  let rest = parts;
+  let left = sizeBytes;
+  for (let turn = 0; turn < 3 && left > 1; turn++) {
+    if (!chance(dice, SITE.netChunk, peer.end, network.mood.chunkPpm)) break;
+    const size = 1 + below(dice, SITE.netChunk, peer.end, left - 1);
+    const [now, later] = splitParts(rest, size);
+    network.figures.chunks += 1;
+    putOnWire(network, dice, nowUs, peer, { kind: 'bytes', parts: now, sizeBytes: size }, due);
+    rest = later;
+    left -= size;
+  }
+  putOnWire(network, dice, nowUs, peer, { kind: 'bytes', parts: rest, sizeBytes: left }, due);
+}
+
+/** The first `size` bytes of the parts, and the rest. */
+export function splitParts(parts: readonly Uint8Array[], size: number): [Uint8Array[], Uint8Array[]] {
+  const before: Uint8Array[] = [];
+  const after: Uint8Array[] = [];
+  let left = size;
+  for (const part of parts) {
+    if (left >= part.length) before.push(part);
+    else if (left <= 0) after.push(part);
+    else {
+      before.push(part.subarray(0, left));
+      after.push(part.subarray(left));
+    }
+    left -= part.length;
+  }
+  return [before, after];
+}
+
+function close(network: Network, dice: Dice, nowUs: number, end: End, abort: boolean, due: NetworkDue[]): void {
+  const peer = network.ends.get(end.peer);
+  if (peer === undefined || end.state === 'connecting' || abort) {
+    // Unread bytes at the other end are lost with a reset, as a kernel does it, but what was sent may arrive first.
+    if (peer !== undefined) putOnWire(network, dice, nowUs, peer, { kind: 'reset' }, due);
+    end.state = 'dying';
+    end.queue = [];
+    end.queueBytes = 0;
+    due.push({ atUs: nowUs + 10, event: { what: 'gone', end: end.end, reason: 'asked' } });
+    return;
+  }
+  if (end.state !== 'open') return;
+  end.state = 'leaving';
+  flush(network, dice, nowUs, end, due);
+}
+
+/** Handles an event whose time has come. */
+export function finishNetwork(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  event: NetworkEvent,
+  deliveries: Delivery[],
+  due: NetworkDue[],
+): void {
+  if (event.what === 'tell') {
+    deliveries.push({ actor: event.actor, life: event.life, input: event.input });
+    return;
+  }
+  const end = network.ends.get(event.end);
+  if (end === undefined) return;
+  switch (event.what) {
+    case 'dial':
+      dial(network, dice, nowUs, end, event, due);
+      return;
+    case 'dialled':
+      dialled(network, nowUs, end, event, deliveries);
+      if (end.state === 'open') flush(network, dice, nowUs, end, due);
+      return;
+    case 'dialTimeOut':
+      if (end.state === 'connecting') failDial(network, end, 'timedOut', deliveries);
+      return;
+    case 'arrive':
+      arrive(network, dice, nowUs, end, event, deliveries, due);
+      return;
+    case 'sent':
+      end.isSentDue = false;
+      if (end.state === 'gone') return;
+      deliverTo(end, { kind: 'sent', connection: end.connection, sizeBytes: end.sentBytes }, deliveries);
+      end.sentBytes = 0;
+      return;
+    case 'gone':
+      endWith(network, end, event.reason, deliveries);
+      return;
+    case 'idle':
+      checkIdle(network, dice, nowUs, end, due);
+  }
+}
+
+function deliverTo(end: End, input: NetworkInput, deliveries: Delivery[]): void {
+  deliveries.push({ actor: end.actor, life: end.life, input });
+}
+
+function endWith(network: Network, end: End, reason: CloseReason, deliveries: Delivery[]): void {
+  const wasConnecting = end.state === 'connecting';
+  dropEnd(network, end);
+  if (wasConnecting) {
+    deliverTo(end, { kind: 'connectFailed', connection: end.connection, reason: 'refused' }, deliveries);
+    return;
+  }
+  deliverTo(end, { kind: 'closed', connection: end.connection, reason, detail: `simulated ${reason}` }, deliveries);
+}
+
+function failDial(
+  network: Network,
+  end: End,
+  reason: 'refused' | 'timedOut' | 'unreachable',
+  deliveries: Delivery[],
+): void {
+  dropEnd(network, end);
+  deliverTo(end, { kind: 'connectFailed', connection: end.connection, reason }, deliveries);
+}
+
+function dial(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  end: End,
+  event: Extract<NetworkEvent, { what: 'dial' }>,
+  due: NetworkDue[],
+): void {
+  const backUs = nowUs + travelUs(network, dice, end);
+  const actor = network.names.get(event.host);
+  if (actor === undefined) {
+    due.push({ atUs: backUs, event: { what: 'dialled', end: end.end, isRefused: true } });
+    return;
+  }
+  if (isCut(network, end.actor, actor)) {
+    network.stalled.push(event);
+    return;
+  }
+  const host = hostOf(network, actor);
+  if (!host.isPowered) return;
+  const listening = host.listening.get(event.port);
+  if (listening === undefined) {
+    due.push({ atUs: backUs, event: { what: 'dialled', end: end.end, isRefused: true } });
+    return;
+  }
+  host.accepted += 1;
+  network.figures.connections += 1;
+  const other = makeEnd(network, dice, nowUs, {
+    actor,
+    connection: host.accepted,
+    frameBytesMax: listening.frameBytesMax,
+    idleMs: listening.idleMs,
+    isOpen: true,
+  });
+  other.peer = end.end;
+  end.peer = other.end;
+  // Nothing may arrive at the dialling end before it knows that it is connected.
+  end.arrivesUs = backUs;
+  due.push({ atUs: backUs, event: { what: 'dialled', end: end.end, isRefused: false } });
+  if (other.idleMs < Number.POSITIVE_INFINITY) {
+    due.push({ atUs: nowUs + other.idleMs * 1000, event: { what: 'idle', end: other.end } });
+  }
+  due.push(
+    tell(
+      actor,
+      host.life,
+      {
+        kind: 'accepted',
+        connection: other.connection,
+        listener: listening.listener,
+        peerHost: hostOf(network, end.actor).name,
+        peerPort: 40_000 + (end.end % 20_000),
+        localHost: event.host,
+        localPort: event.port,
+      },
+      nowUs,
+    ),
+  );
+}
+
+function dialled(
+  network: Network,
+  nowUs: number,
+  end: End,
+  event: Extract<NetworkEvent, { what: 'dialled' }>,
+  deliveries: Delivery[],
+): void {
+  if (end.state !== 'connecting') return;
+  if (event.isRefused) {
+    failDial(network, end, 'refused', deliveries);
+    return;
+  }
+  const peer = network.ends.get(end.peer);
+  if (peer !== undefined && isCut(network, peer.actor, end.actor)) {
+    network.stalled.push(event);
+    return;
+  }
+  end.state = 'open';
+  end.movedUs = nowUs;
+  deliverTo(end, { kind: 'connected', connection: end.connection }, deliveries);
+}
+
+/** One item from the wire; arrivals are turns, so that items keep their order whatever was held up. */
+function arrive(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  end: End,
+  event: NetworkEvent,
+  deliveries: Delivery[],
+  due: NetworkDue[],
+): void {
+  const peer = network.ends.get(end.peer);
+  if (network.cut.size > 0 && isCut(network, peerActor(network, end), end.actor)) {
+    network.stalled.push(event);
+    return;
+  }
+  const host = hostOf(network, end.actor);
+  if (!host.isPowered) return;
+  if (end.state === 'connecting') {
+    // The answer to the dial was held up by a cut: what follows it waits too.
+    due.push({ atUs: nowUs + 1000, event });
+    return;
+  }
+  const item = end.wire[end.held];
+  if (item === undefined) return;
+  if (end.isPaused && item.kind !== 'reset') {
+    end.held += 1;
+    return;
+  }
+  end.wire.splice(end.held, 1);
+  end.movedUs = nowUs;
+  switch (item.kind) {
+    case 'reset':
+      endWith(network, end, 'reset', deliveries);
+      return;
+    case 'end':
+      endWith(network, end, 'end', deliveries);
+      return;
+    case 'bytes':
+      end.wireBytes -= item.sizeBytes;
+      if (end.state === 'open') takeBytes(network, dice, nowUs, end, item.parts, deliveries, due);
+      if (peer !== undefined && peer.queue.length > 0) flush(network, dice, nowUs, peer, due);
+  }
+}
+
+function peerActor(network: Network, end: End): number {
+  return network.ends.get(end.peer)?.actor ?? end.actor;
+}
+
+function takeBytes(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  end: End,
+  parts: readonly Uint8Array[],
+  deliveries: Delivery[],
+  due: NetworkDue[],
+): void {
+  const frames: Uint8Array[] = [];
+  let isSound = true;
+  for (const part of parts) isSound = push(end.framer, part, frames) === 'ok' && isSound;
+  for (const bytes of frames) deliverTo(end, { kind: 'frame', connection: end.connection, bytes }, deliveries);
+  network.figures.framesDelivered += frames.length;
+  if (isSound) return;
+  const peer = network.ends.get(end.peer);
+  if (peer !== undefined) putOnWire(network, dice, nowUs, peer, { kind: 'reset' }, due);
+  end.state = 'dying';
+  due.push({ atUs: nowUs + 5, event: { what: 'gone', end: end.end, reason: 'badFrame' } });
+}
+
+function checkIdle(network: Network, dice: Dice, nowUs: number, end: End, due: NetworkDue[]): void {
+  const untilUs = end.movedUs + end.idleMs * 1000;
+  if (nowUs < untilUs) {
+    due.push({ atUs: untilUs, event: { what: 'idle', end: end.end } });
+    return;
+  }
+  if (end.state !== 'open') return;
+  const peer = network.ends.get(end.peer);
+  if (peer !== undefined) putOnWire(network, dice, nowUs, peer, { kind: 'end' }, due);
+  end.state = 'dying';
+  due.push({ atUs: nowUs, event: { what: 'gone', end: end.end, reason: 'idle' } });
+}

@@ -1,0 +1,246 @@
+/**
+ * A simulated network of byte streams: keeps the promises of `core/lib/world.ts` and no more.
+ *
+ * A connection has two ends. What one end sends waits in its queue until there is room in the window, then goes on the
+ * wire, where it may be cut into pieces anywhere; pieces arrive in order, each after a drawn latency, and are put
+ * together to frames by the same code that serves production. An end that is paused takes no more bytes from the wire,
+ * which fills the window and lets the other end's queue grow: back-pressure as in a real kernel.
+ *
+ * Troubles:
+ * - Cut: bytes are kept on the wire of one direction, or of both, until the cut is healed; nobody is told. A connection
+ *   that is tried meanwhile times out.
+ * - Reset: both ends break off, each at its own time; of what is on the wire a prefix may still arrive, cut anywhere.
+ * - A process dies: as a reset, the peers hear of it. A machine loses power: the peers hear nothing until they send
+ *   something to the machine that has come back.
+ *
+ * Bytes are immutable and shared. Never duplicated, never reordered, never altered: TCP does not do that.
+ */
+import type { CloseReason, ConnectionId, NetworkInput } from '../../core/lib/world.ts';
+import { createFramer, type Framer } from '../../core/protocol/frame.ts';
+import { around, below, type Dice, SITE } from '../dice.ts';
+
+/** What travels in one direction of a connection. */
+export type WireItem =
+  | { readonly kind: 'bytes'; readonly parts: readonly Uint8Array[]; readonly sizeBytes: number }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'reset' };
+
+/** One end of a connection. */
+export interface End {
+  readonly end: number;
+  readonly actor: number;
+  readonly life: number;
+  readonly connection: ConnectionId;
+  /** The other end's number; 0 until there is one. */
+  peer: number;
+  /** leaving: no more is read, what was queued is still sent. dying: broken off, not yet told. gone: told. */
+  state: 'connecting' | 'open' | 'leaving' | 'dying' | 'gone';
+  readonly framer: Framer;
+  /** Not yet on the wire. */
+  queue: Uint8Array[];
+  queueBytes: number;
+  /** On the wire towards this end, or arrived while it was paused; the window counts both. */
+  readonly wire: WireItem[];
+  wireBytes: number;
+  /** The latest time at which something arrives at this end. */
+  arrivesUs: number;
+  /** Left the queue since the last 'sent'. */
+  sentBytes: number;
+  isSentDue: boolean;
+  isPaused: boolean;
+  /** Items of the wire that arrived while paused: the first so many of `wire`. */
+  held: number;
+  readonly idleMs: number;
+  movedUs: number;
+  /** Base latency of what travels to this end, microseconds. */
+  readonly latencyUs: number;
+}
+
+/** Something of the network that is to be finished at a time. */
+export type NetworkEvent =
+  | { readonly what: 'dial'; readonly end: number; readonly host: string; readonly port: number }
+  | { readonly what: 'dialled'; readonly end: number; readonly isRefused: boolean }
+  | { readonly what: 'dialTimeOut'; readonly end: number }
+  | { readonly what: 'arrive'; readonly end: number }
+  | { readonly what: 'sent'; readonly end: number }
+  | { readonly what: 'gone'; readonly end: number; readonly reason: CloseReason }
+  | { readonly what: 'idle'; readonly end: number }
+  | { readonly what: 'tell'; readonly actor: number; readonly life: number; readonly input: NetworkInput };
+
+/** An event and its time. */
+export interface NetworkDue {
+  readonly atUs: number;
+  readonly event: NetworkEvent;
+}
+
+/** An input for an actor, valid for one life of it. */
+export interface Delivery {
+  readonly actor: number;
+  readonly life: number;
+  readonly input: NetworkInput;
+}
+
+/** Somebody listens. */
+export interface Listening {
+  readonly listener: number;
+  readonly life: number;
+  readonly frameBytesMax: number;
+  readonly idleMs: number;
+}
+
+/** A machine on the network. */
+export interface Host {
+  readonly name: string;
+  life: number;
+  /** False while its machine has no power: what comes vanishes. */
+  isPowered: boolean;
+  readonly listening: Map<number, Listening>;
+  readonly connections: Map<ConnectionId, End>;
+  accepted: number;
+}
+
+/** How the network behaves at the moment. */
+export interface NetworkMood {
+  /** Mean of the drawn part of a latency, microseconds. */
+  jitterUs: number;
+  /** How often a send is cut into pieces, in a million. */
+  chunkPpm: number;
+}
+
+/** What happened, in numbers. */
+export interface NetworkFigures {
+  connections: number;
+  resets: number;
+  chunks: number;
+  framesDelivered: number;
+  bytesSent: number;
+}
+
+/** The network of one run. Actors are indexes of `hosts`. */
+export interface Network {
+  readonly hosts: Host[];
+  readonly names: Map<string, number>;
+  readonly ends: Map<number, End>;
+  made: number;
+  /** Directions that are cut: `directionKey`. */
+  readonly cut: Set<number>;
+  /** What arrived at a cut, to be tried again when it is healed. */
+  stalled: NetworkEvent[];
+  readonly mood: NetworkMood;
+  readonly figures: NetworkFigures;
+}
+
+/** On the wire and not yet taken by the reader, at most, in one direction of a connection. Bytes. */
+export const WINDOW_BYTES = 128 * 1024;
+
+/** No hosts yet. */
+export function createNetwork(): Network {
+  return {
+    hosts: [],
+    names: new Map(),
+    ends: new Map(),
+    made: 0,
+    cut: new Set(),
+    stalled: [],
+    mood: { jitterUs: 120, chunkPpm: 100_000 },
+    figures: { connections: 0, resets: 0, chunks: 0, framesDelivered: 0, bytesSent: 0 },
+  };
+}
+
+/** Adds a machine; its actor number is its index. */
+export function addHost(network: Network, name: string): number {
+  const actor = network.hosts.length;
+  network.hosts.push({
+    name,
+    life: 0,
+    isPowered: true,
+    listening: new Map(),
+    connections: new Map(),
+    accepted: 0,
+  });
+  network.names.set(name, actor);
+  return actor;
+}
+
+/** Names the direction from one actor to another. */
+export function directionKey(from: number, to: number): number {
+  return from * 65_536 + to;
+}
+
+/** Whether nothing gets through in this direction. */
+export function isCut(network: Network, from: number, to: number): boolean {
+  return network.cut.size > 0 && network.cut.has(directionKey(from, to));
+}
+
+/** A new end of a connection for an actor; `connection` is its own name for it. */
+export function makeEnd(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  options: { actor: number; connection: ConnectionId; frameBytesMax: number; idleMs: number; isOpen: boolean },
+): End {
+  network.made += 1;
+  const host = hostOf(network, options.actor);
+  const end: End = {
+    end: network.made,
+    actor: options.actor,
+    life: host.life,
+    connection: options.connection,
+    peer: 0,
+    state: options.isOpen ? 'open' : 'connecting',
+    framer: createFramer(options.frameBytesMax),
+    queue: [],
+    queueBytes: 0,
+    wire: [],
+    wireBytes: 0,
+    arrivesUs: 0,
+    sentBytes: 0,
+    isSentDue: false,
+    isPaused: false,
+    held: 0,
+    idleMs: options.idleMs,
+    movedUs: nowUs,
+    latencyUs: 40 + below(dice, SITE.netLatency, network.made, 200),
+  };
+  network.ends.set(end.end, end);
+  host.connections.set(end.connection, end);
+  return end;
+}
+
+/** The machine of an actor. */
+export function hostOf(network: Network, actor: number): Host {
+  const host = network.hosts[actor];
+  if (host === undefined) throw new Error('no such actor on the network');
+  return host;
+}
+
+/** A drawn time for something to travel to this end. */
+export function travelUs(network: Network, dice: Dice, end: End): number {
+  return end.latencyUs + around(dice, SITE.netLatency, end.end, network.mood.jitterUs);
+}
+
+/** Puts something on the wire towards `end`, to arrive after all that is there already. */
+export function putOnWire(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  end: End,
+  item: WireItem,
+  due: NetworkDue[],
+): void {
+  end.wire.push(item);
+  if (item.kind === 'bytes') end.wireBytes += item.sizeBytes;
+  const atUs = Math.max(end.arrivesUs, nowUs + travelUs(network, dice, end));
+  end.arrivesUs = atUs;
+  due.push({ atUs, event: { what: 'arrive', end: end.end } });
+}
+
+/** Forgets an end; nothing more is told of it. */
+export function dropEnd(network: Network, end: End): void {
+  end.state = 'gone';
+  end.queue = [];
+  end.queueBytes = 0;
+  network.ends.delete(end.end);
+  const { connections } = hostOf(network, end.actor);
+  if (connections.get(end.connection) === end) connections.delete(end.connection);
+}
