@@ -1,11 +1,13 @@
-/** The real disk and the memory disk, as the contract suite wants them. */
+/** The real disk, the memory disk and the real network, as the contract suite wants them. */
 import fs from 'node:fs';
+import nodeNet from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import type { DiskEffect, DiskError, DiskInput } from '../../core/lib/world.ts';
+import type { DiskEffect, DiskError, DiskInput, NetworkInput } from '../../core/lib/world.ts';
 import { createDisk, type Disk, type FileSystem } from '../../runtime-real/disk/disk.ts';
 import { createMemoryDisk, createMemoryFiles } from '../../runtime-real/disk/memory.ts';
-import type { DiskUnderTest } from './world-under-test.ts';
+import { createNet } from '../../runtime-real/net/net.ts';
+import type { DiskUnderTest, NetworkUnderTest } from './world-under-test.ts';
 
 const CODES: Readonly<Record<DiskError, string>> = {
   notFound: 'ENOENT',
@@ -112,4 +114,41 @@ function failing(faults: Map<string, DiskError>): FileSystem {
     else fs.read(...args);
   }) as typeof fs.read;
   return { ...fs, writevSync, fdatasync: fdatasync as typeof fs.fdatasync, read };
+}
+
+/** Two networks on the loopback device. */
+export async function realNetwork(options: { readonly frameBudgetBytes: number }): Promise<NetworkUnderTest> {
+  const ends = [0, 1].map(() => {
+    const inputs: NetworkInput[] = [];
+    const net = createNet((input) => inputs.push(input), {
+      frameBudgetBytes: options.frameBudgetBytes,
+      connectionsMax: 10_000,
+      trouble: () => {},
+    });
+    return { inputs, execute: net.execute, shut: net.shut };
+  });
+  const [server, client] = ends as [(typeof ends)[0], (typeof ends)[0]];
+  return {
+    server,
+    client,
+    host: '127.0.0.1',
+    freePort: async () => {
+      const probe = nodeNet.createServer();
+      await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+      const { port } = probe.address() as nodeNet.AddressInfo;
+      await new Promise((resolve) => probe.close(resolve));
+      return port;
+    },
+    until: async (what, condition) => {
+      const deadline = performance.now() + 10_000;
+      while (!condition()) {
+        if (performance.now() > deadline) throw new Error(`waited in vain until ${what}`);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+    },
+    rest: () => new Promise((resolve) => setTimeout(resolve, 40)),
+    dispose: async () => {
+      await Promise.all(ends.map((end) => end.shut()));
+    },
+  };
 }
