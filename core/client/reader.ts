@@ -3,9 +3,9 @@
  *
  * A skeleton of the signatures that others build against; the machine follows.
  */
+import type { Address } from '../channel/channel.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
-import type { Address } from './producer.ts';
 
 /** How a reader behaves; all of it plain data. */
 export interface ReaderOptions {

@@ -1,0 +1,262 @@
+/**
+ * A channel and a view of the cluster, kept fresh: the ground on which producers, readers and groups stand.
+ *
+ * Metadata is asked for at the start, when a topic is added, when a leader is missing or doubted, when any connection
+ * breaks, and every METADATA_MAX_AGE_MS. At most one such call is out. It goes to the peer that is up with the fewest
+ * calls; if none is up, one after another is tried. Invariant: a refresh that is out names a call of the channel that
+ * will end in an event. A crash loses all of it.
+ */
+import { backoffMs } from '../channel/backoff.ts';
+import {
+  type Address,
+  type Answer,
+  answerBody,
+  type Channel,
+  type ChannelEvent,
+  callPeer,
+  canCall,
+  channelDeadlineMs,
+  checkChannel,
+  closePeer,
+  createChannel,
+  openPeer,
+  type Peer,
+  peerKey,
+  stepChannel,
+  versionFor,
+} from '../channel/channel.ts';
+import { assert } from '../lib/assert.ts';
+import type { Ids } from '../lib/ids.ts';
+import { ZERO_UUID } from '../lib/uuid.ts';
+import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import {
+  addressesOf,
+  type ClusterView,
+  createView,
+  doubtPeer,
+  lacksLeader,
+  learnMetadata,
+  rebootstrap,
+  watchTopic,
+} from './metadata.ts';
+
+/** What producer and reader have in common; plain data. */
+export interface ClientOptions {
+  readonly clientId: string;
+  /** Shared by all machines of one node or client process. */
+  readonly ids: Ids;
+  readonly bootstrap: readonly Address[];
+  readonly inFlightMax: number;
+  readonly requestTimeoutMs: number;
+  readonly retryBackoffMs: number;
+  /** Whether asking about a missing topic may create it. */
+  readonly createsTopics: boolean;
+  /** An unsigned 32-bit integer: jitter. */
+  readonly seed: number;
+}
+
+/** Metadata older than this is asked for again even if nothing went wrong. As Kafka's `metadata.max.age.ms`. */
+export const METADATA_MAX_AGE_MS = 300_000;
+/** The longest wait between two refreshes that brought no leader. */
+export const REFRESH_BACKOFF_MAX_MS = 1000;
+/** A connection that is not there by then is given up. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+/** The longest wait between two connections to one peer. */
+export const RECONNECT_BACKOFF_MAX_MS = 1000;
+/** The longest answer that a client accepts, bytes. */
+export const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
+
+const METADATA = 3;
+
+/** The state, plain data. */
+export interface Cluster {
+  readonly options: ClientOptions;
+  readonly channel: Channel;
+  readonly view: ClusterView;
+  /** The ticket of the refresh that is out; 0 for none. */
+  refresh: number;
+  /** Something was missed: refresh as soon as `refreshAtMs` allows. */
+  isStale: boolean;
+  refreshAtMs: number;
+  /** Refreshes in a row that left something missing. */
+  failures: number;
+  /** Which address to try next. */
+  rotation: number;
+}
+
+/** A cluster that is not connected yet. */
+export function createCluster(options: ClientOptions): Cluster {
+  assert(options.bootstrap.length > 0, 'a client needs an address to start from');
+  const channel = createChannel({
+    clientId: options.clientId,
+    ids: options.ids,
+    requestTimeoutMs: options.requestTimeoutMs,
+    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, options.requestTimeoutMs),
+    reconnectBackoffMs: Math.min(options.retryBackoffMs, RECONNECT_BACKOFF_MAX_MS),
+    reconnectBackoffMaxMs: RECONNECT_BACKOFF_MAX_MS,
+    inFlightMax: options.inFlightMax,
+    frameBytesMax: ANSWER_BYTES_MAX,
+    seed: options.seed,
+  });
+  const view = createView(options.bootstrap);
+  return { options, channel, view, refresh: 0, isStale: true, refreshAtMs: 0, failures: 0, rotation: 0 };
+}
+
+/** Watches a topic; what is known of it comes with the next refresh. */
+export function addTopic(cluster: Cluster, name: string): void {
+  if (cluster.view.topics.has(name)) return;
+  watchTopic(cluster.view, name);
+  cluster.isStale = true;
+}
+
+/** Says that metadata has been found wanting. */
+export function markStale(cluster: Cluster): void {
+  cluster.isStale = true;
+}
+
+/** Handles an input; `events` receives what the channel says, less the answers to our own refreshes. */
+export function stepCluster(
+  cluster: Cluster,
+  env: Env,
+  input: NetworkInput | { readonly kind: 'wake' },
+  out: Outbox,
+  events: ChannelEvent[],
+): void {
+  const told: ChannelEvent[] = [];
+  stepChannel(cluster.channel, env, input, out, told);
+  for (const event of told) {
+    if (event.kind === 'down') {
+      doubtPeer(cluster.view, event.peer);
+      cluster.isStale = true;
+    }
+    const isOurs = (event.kind === 'answered' || event.kind === 'lost') && event.ticket === cluster.refresh;
+    if (!isOurs) events.push(event);
+    else if (event.kind === 'answered') refreshed(cluster, env, event, out, events);
+    else refreshFailed(cluster, env);
+  }
+}
+
+function refreshed(cluster: Cluster, env: Env, event: Answer, out: Outbox, events: ChannelEvent[]): void {
+  const answer = answerBody(event, METADATA);
+  cluster.refresh = 0;
+  if (answer.errorCode === ErrorCode.REBOOTSTRAP_REQUIRED) {
+    env.reached('client.rebootstrap');
+    rebootstrap(cluster.view);
+    refreshFailed(cluster, env);
+    return;
+  }
+  learnMetadata(cluster.view, answer);
+  dropStrangers(cluster, out, events);
+  cluster.isStale = lacksLeader(cluster.view);
+  cluster.failures = cluster.isStale ? cluster.failures + 1 : 0;
+  cluster.refreshAtMs = env.nowMs + refreshBackoffMs(cluster);
+}
+
+function refreshFailed(cluster: Cluster, env: Env): void {
+  cluster.refresh = 0;
+  cluster.isStale = true;
+  cluster.failures += 1;
+  cluster.refreshAtMs = env.nowMs + refreshBackoffMs(cluster);
+}
+
+/** Also after success: a broker that names the same unreachable leader again and again must not be flooded. */
+function refreshBackoffMs(cluster: Cluster): number {
+  return backoffMs(
+    cluster.channel,
+    Math.max(1, cluster.failures),
+    cluster.options.retryBackoffMs,
+    REFRESH_BACKOFF_MAX_MS,
+  );
+}
+
+/** Closes peers that are neither brokers nor in the bootstrap list any more. */
+function dropStrangers(cluster: Cluster, out: Outbox, events: ChannelEvent[]): void {
+  const known = new Set(addressesOf(cluster.view).map(peerKey));
+  for (const [key, peer] of cluster.channel.peers) {
+    if (!known.has(key) && peer.inFlight.length === 0) closePeer(cluster.channel, key, out, events);
+  }
+}
+
+/** Sends a refresh if one is due. Called at the end of every step of the owner. */
+export function driveCluster(cluster: Cluster, env: Env, out: Outbox): void {
+  if (cluster.refresh !== 0 || env.nowMs < refreshDueMs(cluster)) return;
+  const peer = findPeer(cluster, env, out);
+  if (peer === null) return;
+  const version = versionFor(cluster.channel, peer.key, METADATA);
+  if (version < 0) {
+    refreshFailed(cluster, env);
+    return;
+  }
+  const topics = [...cluster.view.topics.keys()].map((name) => ({ name, topicId: ZERO_UUID }));
+  const body = {
+    topics,
+    allowAutoTopicCreation: version < 4 || cluster.options.createsTopics,
+    includeClusterAuthorizedOperations: false,
+    includeTopicAuthorizedOperations: false,
+  };
+  cluster.isStale = false;
+  cluster.refresh = callPeer(cluster.channel, env, peer.key, { apiKey: METADATA, version, body }, out);
+}
+
+function refreshDueMs(cluster: Cluster): number {
+  return cluster.isStale ? cluster.refreshAtMs : cluster.refreshAtMs + METADATA_MAX_AGE_MS;
+}
+
+/** A peer that is up and has room, the idlest first; null if there is none, and then one is being opened. */
+export function findPeer(cluster: Cluster, env: Env, out: Outbox): Peer | null {
+  let best: Peer | null = null;
+  let isOpening = false;
+  let isUp = false;
+  for (const peer of cluster.channel.peers.values()) {
+    if (peer.state === 'connecting' || peer.state === 'negotiating') isOpening = true;
+    if (peer.state === 'up') isUp = true;
+    if (!canCall(cluster.channel, peer.key)) continue;
+    if (best === null || peer.inFlight.length < best.inFlight.length) best = peer;
+  }
+  if (best === null && !isOpening && !isUp) openNext(cluster, env, out);
+  return best;
+}
+
+/** Opens the next address whose back-off is over; if none, asks for the next one anyway, to be woken for it. */
+function openNext(cluster: Cluster, env: Env, out: Outbox): void {
+  const addresses = addressesOf(cluster.view);
+  for (let tried = 0; tried < addresses.length; tried++) {
+    const address = addresses[(cluster.rotation + tried) % addresses.length] as Address;
+    const peer = cluster.channel.peers.get(peerKey(address));
+    if (peer !== undefined && (peer.state !== 'idle' || peer.notBeforeMs > env.nowMs)) continue;
+    cluster.rotation = (cluster.rotation + tried + 1) % addresses.length;
+    openPeer(cluster.channel, env, address, out);
+    return;
+  }
+  for (const address of addresses) openPeer(cluster.channel, env, address, out);
+}
+
+/** When the cluster next wants a 'wake'; Infinity for never. */
+export function clusterDeadlineMs(cluster: Cluster): number {
+  const channelMs = channelDeadlineMs(cluster.channel);
+  if (cluster.refresh !== 0) return channelMs;
+  let isHeldUp = false;
+  for (const peer of cluster.channel.peers.values()) {
+    if (canCall(cluster.channel, peer.key)) return Math.min(channelMs, refreshDueMs(cluster));
+    isHeldUp ||= peer.state !== 'idle';
+  }
+  // With every peer under way or full, an event of the channel comes first; a wake could do nothing.
+  return isHeldUp ? channelMs : Math.min(channelMs, refreshDueMs(cluster));
+}
+
+/** Closes every connection. Calls are reported as lost. */
+export function closeCluster(cluster: Cluster, out: Outbox, events: ChannelEvent[]): void {
+  for (const key of [...cluster.channel.peers.keys()]) closePeer(cluster.channel, key, out, events);
+}
+
+/** True between any two steps. */
+export function checkCluster(cluster: Cluster): void {
+  checkChannel(cluster.channel);
+  if (cluster.refresh === 0) return;
+  let isOut = false;
+  for (const peer of cluster.channel.peers.values()) {
+    isOut ||= peer.inFlight.some((flight) => flight.ticket === cluster.refresh);
+  }
+  assert(isOut, 'a refresh is awaited that nobody was asked for');
+}

@@ -1,0 +1,174 @@
+/**
+ * What a client knows of the cluster: brokers, topics, and who leads each partition.
+ *
+ * Leaders never go backwards: an answer with an older leader epoch than the one known is not believed, whoever gives
+ * it (KIP-320), unless the topic was made anew and so has another id. A leader that could not be reached is doubted:
+ * it is not used again until some broker has named a leader anew. A crash loses all of it; the bootstrap list brings
+ * it back.
+ */
+import { type Address, peerKey } from '../channel/channel.ts';
+import { ZERO_UUID } from '../lib/uuid.ts';
+import { ErrorCode, errorInfo } from '../protocol/errors.ts';
+import type { ResponseOf } from '../protocol/messages/index.ts';
+
+/** Leader and epoch of one partition. */
+export interface PartitionView {
+  /** -1 for none. */
+  leader: number;
+  /** Never falls while the topic keeps its id. */
+  leaderEpoch: number;
+  /** The leader could not be reached, or said that it does not lead. */
+  doubted: boolean;
+}
+
+/** One topic that the client is interested in. */
+export interface TopicView {
+  readonly name: string;
+  /** All zeros while it is not known. */
+  id: string;
+  /** Of the last answer about the topic; LEADER_NOT_AVAILABLE before the first. */
+  error: number;
+  /** By partition, without gaps. */
+  partitions: PartitionView[];
+}
+
+/** The state, plain data. */
+export interface ClusterView {
+  readonly bootstrap: readonly Address[];
+  readonly brokers: Map<number, Address>;
+  readonly topics: Map<string, TopicView>;
+  clusterId: string | null;
+  controllerId: number;
+}
+
+/** Partitions of one topic that a client believes in, at most. */
+export const PARTITIONS_MAX = 200_000;
+
+/** Where a request about a partition goes. */
+export interface Leader {
+  readonly peer: string;
+  readonly address: Address;
+  readonly leaderEpoch: number;
+  readonly topicId: string;
+}
+
+/** What a broker adds to an error about leadership (KIP-951). */
+export interface LeaderHint {
+  readonly leaderId: number;
+  readonly leaderEpoch: number;
+}
+
+type NodeEndpoint = { readonly nodeId: number; readonly host: string; readonly port: number };
+
+/** A client that knows its bootstrap list and no more. */
+export function createView(bootstrap: readonly Address[]): ClusterView {
+  return { bootstrap, brokers: new Map(), topics: new Map(), clusterId: null, controllerId: -1 };
+}
+
+/** The topic, watched from now on. */
+export function watchTopic(view: ClusterView, name: string): TopicView {
+  let topic = view.topics.get(name);
+  if (topic === undefined) {
+    topic = { name, id: ZERO_UUID, error: ErrorCode.LEADER_NOT_AVAILABLE, partitions: [] };
+    view.topics.set(name, topic);
+  }
+  return topic;
+}
+
+/** Who leads a partition, if that is known and not doubted. */
+export function leaderOf(view: ClusterView, name: string, index: number): Leader | null {
+  const topic = view.topics.get(name);
+  const partition = topic?.partitions[index];
+  if (topic === undefined || partition === undefined || partition.doubted) return null;
+  const address = view.brokers.get(partition.leader);
+  if (address === undefined) return null;
+  return { peer: peerKey(address), address, leaderEpoch: partition.leaderEpoch, topicId: topic.id };
+}
+
+/** Doubts the leader of one partition. */
+export function doubtLeader(view: ClusterView, name: string, index: number): void {
+  const partition = view.topics.get(name)?.partitions[index];
+  if (partition !== undefined) partition.doubted = true;
+}
+
+/** Doubts the leader of every partition that a peer leads: it could not be reached. */
+export function doubtPeer(view: ClusterView, peer: string): void {
+  for (const topic of view.topics.values()) {
+    for (const partition of topic.partitions) {
+      const address = view.brokers.get(partition.leader);
+      if (address !== undefined && peerKey(address) === peer) partition.doubted = true;
+    }
+  }
+}
+
+/** Whether some watched topic has no leader to send to. */
+export function lacksLeader(view: ClusterView): boolean {
+  for (const topic of view.topics.values()) {
+    if (topic.error !== ErrorCode.NONE && errorInfo(topic.error).retriable) return true;
+    for (const partition of topic.partitions) if (partition.leader < 0 || partition.doubted) return true;
+  }
+  return false;
+}
+
+/** Believes the error of a leader that names its successor, if it is news. */
+export function learnLeader(
+  view: ClusterView,
+  at: { readonly topic: string; readonly partition: number },
+  hint: LeaderHint,
+  endpoints: readonly NodeEndpoint[],
+): boolean {
+  const partition = view.topics.get(at.topic)?.partitions[at.partition];
+  if (partition === undefined || hint.leaderId < 0 || hint.leaderEpoch <= partition.leaderEpoch) return false;
+  for (const { nodeId, host, port } of endpoints) view.brokers.set(nodeId, { host, port });
+  if (!view.brokers.has(hint.leaderId)) return false;
+  partition.leader = hint.leaderId;
+  partition.leaderEpoch = hint.leaderEpoch;
+  partition.doubted = false;
+  return true;
+}
+
+/** Takes over an answer to Metadata, as far as it is not older than what is known. */
+export function learnMetadata(view: ClusterView, answer: ResponseOf<3>): void {
+  view.clusterId = answer.clusterId ?? view.clusterId;
+  view.controllerId = answer.controllerId;
+  if (answer.brokers.length > 0) view.brokers.clear();
+  for (const { nodeId, host, port } of answer.brokers) view.brokers.set(nodeId, { host, port });
+  for (const told of answer.topics) {
+    const topic = told.name === null ? undefined : view.topics.get(told.name);
+    if (topic !== undefined) learnTopic(topic, told);
+  }
+}
+
+function learnTopic(topic: TopicView, told: ResponseOf<3>['topics'][number]): void {
+  topic.error = told.errorCode;
+  if (told.errorCode !== ErrorCode.NONE) return;
+  if (told.topicId !== ZERO_UUID && told.topicId !== topic.id) {
+    if (topic.id !== ZERO_UUID) topic.partitions = [];
+    topic.id = told.topicId;
+  }
+  for (const { partitionIndex, leaderId, leaderEpoch } of told.partitions) {
+    if (partitionIndex < 0 || partitionIndex >= PARTITIONS_MAX) continue;
+    while (topic.partitions.length <= partitionIndex) {
+      topic.partitions.push({ leader: -1, leaderEpoch: -1, doubted: false });
+    }
+    const partition = topic.partitions[partitionIndex] as PartitionView;
+    // Versions below 7 tell no epoch: the answer is taken as it is.
+    if (leaderEpoch >= 0 && leaderEpoch < partition.leaderEpoch) continue;
+    partition.leader = leaderId;
+    partition.leaderEpoch = Math.max(leaderEpoch, partition.leaderEpoch);
+    partition.doubted = false;
+  }
+}
+
+/** Forgets the brokers, so that the bootstrap list is used again (KIP-1102). Epochs stay. */
+export function rebootstrap(view: ClusterView): void {
+  view.brokers.clear();
+}
+
+/** Every address at which a broker may be found: those of the cluster, then the bootstrap list. Each once. */
+export function addressesOf(view: ClusterView): Address[] {
+  const found = new Map<string, Address>();
+  for (const address of view.brokers.values()) found.set(peerKey(address), address);
+  for (const address of view.bootstrap) if (!found.has(peerKey(address))) found.set(peerKey(address), address);
+  return [...found.values()];
+}
