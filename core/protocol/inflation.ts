@@ -80,7 +80,8 @@ export function zstdWindowSize(bytes: Uint8Array): number {
   const descriptor = bytes[4] as number;
   if ((descriptor & 0x20) === 0) {
     const window = bytes[5] as number;
-    const base = 1024 * (window >> 3 < 21 ? 1 << (window >> 3) : 2097152); // Beyond 2 GB it is all the same: refused.
+    // Beyond 2 GB one number is as good as another: it is over any cap.
+    const base = 1024 * (1 << Math.min(window >> 3, 21));
     return base + (base / 8) * (window & 7);
   }
   // A single segment: the window is the content, whose size comes after the id of a dictionary, if any.

@@ -1,0 +1,15 @@
+/** Every message that the project declares, for tests that cover them all. */
+import * as control from '../../core/protocol/control-messages.ts';
+import { RequestHeader, ResponseHeader } from '../../core/protocol/headers.ts';
+import { APIS } from '../../core/protocol/messages/index.ts';
+import type { AnyMessage } from '../../core/protocol/schema.ts';
+import * as storage from '../../core/protocol/storage-messages.ts';
+
+/** All of them: requests and responses, headers, control records, files. */
+export const MESSAGES: readonly AnyMessage[] = [
+  ...APIS.flatMap((api): AnyMessage[] => [api.request, api.response]),
+  RequestHeader,
+  ResponseHeader,
+  ...(Object.values(control) as AnyMessage[]),
+  ...(Object.values(storage) as AnyMessage[]),
+];
