@@ -118,8 +118,8 @@ export function finish(shared: Shared, connection: Connection, reason: CloseReas
   shared.deliver({ kind: 'closed', connection: connection.id, reason, detail });
 }
 
-/** A peer that only finished still gets what was on its way to it. */
-function letGo(shared: Shared, connection: Connection, reason: CloseReason): void {
+/** Closes the socket of a connection that is over. A peer that only finished still gets what was on its way to it. */
+export function letGo(shared: Shared, connection: Connection, reason: CloseReason): void {
   const { socket, queue } = connection;
   connection.queue = [];
   if (reason === 'end') {

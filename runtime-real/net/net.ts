@@ -8,14 +8,17 @@ import net from 'node:net';
 import { unreachable } from '../../core/lib/assert.ts';
 import type { ConnectionId, NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
 import { describeError, errorCode } from '../disk/errors.ts';
-import { type Connection, close, connected, createConnection, finish, type Shared, send } from './connection.ts';
+import { type Connection, close, connected, createConnection, finish, letGo, type Shared, send } from './connection.ts';
 
 /** A network as a host drives it. */
 export interface Net {
   /** Carries out one effect; its answers come through `deliver`. */
   execute(effect: NetworkEffect): void;
-  /** Closes everything at once. Resolves when the system has let go of the ports. */
-  shut(): Promise<void>;
+  /**
+   * Closes everything: what was sent still leaves for SHUT_MS at the most, unless `abruptly`. Resolves when the system
+   * has let go of all sockets. Nothing is delivered any more.
+   */
+  shut(abruptly: boolean): Promise<void>;
 }
 
 /** Limits of a network. */
@@ -24,10 +27,14 @@ export interface NetOptions {
   readonly frameBudgetBytes: number;
   /** Accepted connections at one time; one more is closed at once. */
   readonly connectionsMax: number;
+  /** Whether open sockets keep the process running. */
+  readonly keepsProcessAlive: boolean;
   /** Told about what concerns no connection: the system refuses to accept more. */
   readonly trouble: (text: string) => void;
 }
 
+/** How long the last bytes may take when everything is closed. */
+export const SHUT_MS = 500;
 /** The longest time that a timer of Node can wait. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -50,7 +57,7 @@ export function createNet(deliver: (input: NetworkInput) => void, options: NetOp
     frameBudgetBytes: options.frameBudgetBytes,
     accepted: 0,
   };
-  return { execute: (effect) => execute(state, effect), shut: () => shut(state) };
+  return { execute: (effect) => execute(state, effect), shut: (abruptly) => shut(state, abruptly) };
 }
 
 function execute(state: State, effect: NetworkEffect): void {
@@ -86,6 +93,7 @@ function listen(state: State, effect: Extract<NetworkEffect, { kind: 'listen' }>
   const { listener, host, port } = effect;
   const server = net.createServer({ noDelay: true, allowHalfOpen: true });
   state.servers.set(listener, server);
+  if (!state.options.keepsProcessAlive) server.unref();
   server.maxConnections = state.options.connectionsMax;
   let listening = false;
   server.on('error', (error) => {
@@ -131,6 +139,7 @@ function accept(state: State, effect: Extract<NetworkEffect, { kind: 'listen' }>
   state.accepted += 1;
   const id = state.accepted;
   const connection = createConnection(state, id, socket, effect.frameBytesMax);
+  if (!state.options.keepsProcessAlive) socket.unref();
   watchIdle(state, connection, effect.idleMs);
   state.deliver({
     kind: 'accepted',
@@ -182,10 +191,25 @@ function connectReason(error: unknown): 'refused' | 'timedOut' | 'unreachable' {
   return code === 'ETIMEDOUT' ? 'timedOut' : 'unreachable';
 }
 
-async function shut(state: State): Promise<void> {
-  const closing = [...state.servers.values()].map((server) => new Promise((resolve) => server.close(resolve)));
+async function shut(state: State, abruptly: boolean): Promise<void> {
+  const closing: Promise<unknown>[] = [];
+  for (const server of state.servers.values()) closing.push(new Promise((resolve) => server.close(resolve)));
   state.servers.clear();
-  for (const connection of [...state.connections.values()]) finish(state, connection, 'asked', 'the network was shut');
-  for (const socket of state.lingering) socket.destroy();
+  const sockets = [...state.lingering];
+  for (const connection of [...state.connections.values()]) {
+    letGo(state, connection, abruptly ? 'reset' : 'end');
+    connection.closed = true;
+    sockets.push(connection.socket);
+  }
+  state.connections.clear();
+  const open = sockets.filter((socket) => !socket.closed);
+  const timer = setTimeout(() => {
+    for (const socket of open) socket.destroy();
+  }, SHUT_MS);
+  for (const socket of open) {
+    if (abruptly) socket.destroy();
+    closing.push(new Promise((resolve) => socket.once('close', resolve)));
+  }
   await Promise.all(closing);
+  clearTimeout(timer);
 }

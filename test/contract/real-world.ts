@@ -123,6 +123,7 @@ export async function realNetwork(options: { readonly frameBudgetBytes: number }
     const net = createNet((input) => inputs.push(input), {
       frameBudgetBytes: options.frameBudgetBytes,
       connectionsMax: 10_000,
+      keepsProcessAlive: true,
       trouble: () => {},
     });
     return { inputs, execute: net.execute, shut: net.shut };
@@ -148,7 +149,7 @@ export async function realNetwork(options: { readonly frameBudgetBytes: number }
     },
     rest: () => new Promise((resolve) => setTimeout(resolve, 40)),
     dispose: async () => {
-      await Promise.all(ends.map((end) => end.shut()));
+      await Promise.all(ends.map((end) => end.shut(true)));
     },
   };
 }

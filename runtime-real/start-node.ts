@@ -1,0 +1,104 @@
+/**
+ * Starts a node of `core/broker` in the real world: takes its folders, runs it, gives the folders back.
+ *
+ * A node that cannot start leaves nothing behind: folders and lock files that were made for it are removed again.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { createNode, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
+import type { NodeConfig } from '../core/config/settings.ts';
+import { prepareCodecs, realCodecs } from './codecs.ts';
+import { createDisk } from './disk/disk.ts';
+import { describeError } from './disk/errors.ts';
+import { createMemoryDisk } from './disk/memory.ts';
+import { type Exit, type Host, type Listening, runMachine, type Say } from './host.ts';
+import { type FolderLock, lockFolder } from './lock.ts';
+
+/** How a node is run. */
+export interface NodeOptions {
+  readonly say: Say;
+  /** 'memory': nothing is written, the folders of the configuration are made up. */
+  readonly disk: 'files' | 'memory';
+  /** Whether the node alone keeps the process running. */
+  readonly keepsProcessAlive: boolean;
+}
+
+/** A node that serves, or why it does not. */
+export type Started =
+  | { readonly kind: 'started'; readonly host: Host; readonly listening: readonly Listening[] }
+  | { readonly kind: 'failed'; readonly exit: Exit };
+
+/** The exit code of a node that cannot run here: port in use, folder not ours. */
+export const EXIT_CANNOT_RUN = 1;
+
+/** Runs a node until it serves. The relative paths of `log.dirs` are resolved from the working directory. */
+export async function startHost(config: NodeConfig, options: NodeOptions): Promise<Started> {
+  const folders = config['log.dirs'].map((folder) => path.resolve(folder));
+  const node = createNode({ ...config, 'log.dirs': folders });
+  const taken = options.disk === 'files' ? takeFolders(folders) : { kind: 'taken' as const, release: () => {} };
+  if (taken.kind === 'refused') return { kind: 'failed', exit: { code: EXIT_CANNOT_RUN, reason: taken.reason } };
+  const host = runMachine(
+    { step: (env, input, out) => stepNode(node, env, input, out), deadlineMs: () => nodeDeadlineMs(node) },
+    {
+      createDisk: options.disk === 'files' ? createDisk : createMemoryDisk,
+      codecs: realCodecs(),
+      say: options.say,
+      frameBudgetBytes: config['tidemark.frames.max.bytes'],
+      connectionsMax: config['max.connections'],
+      keepsProcessAlive: options.keepsProcessAlive,
+    },
+  );
+  const outcome = await host.ready;
+  if ('code' in outcome) {
+    taken.release(true);
+    return { kind: 'failed', exit: outcome };
+  }
+  prepareCodecs().catch((error) => options.say('warn', `zstd cannot be loaded: ${describeError(error)}`, new Map()));
+  const exited = host.exited.then((exit) => {
+    taken.release(false);
+    return exit;
+  });
+  return { kind: 'started', host: { ...host, exited }, listening: outcome };
+}
+
+type Taken =
+  | { readonly kind: 'taken'; readonly release: (unused: boolean) => void }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+function takeFolders(folders: readonly string[]): Taken {
+  const made: string[] = [];
+  const locks: FolderLock[] = [];
+  const release = (unused: boolean): void => {
+    for (const lock of locks) lock.release(unused);
+    if (unused) for (const folder of made.reverse()) removeIfEmpty(folder);
+  };
+  for (const folder of folders) {
+    try {
+      const first = fs.mkdirSync(folder, { recursive: true });
+      if (first !== undefined) made.push(...madeBetween(first, folder));
+    } catch (error) {
+      release(true);
+      return { kind: 'refused', reason: `The data folder ${folder} cannot be made: ${describeError(error)}.` };
+    }
+    const locking = lockFolder(folder);
+    if (locking.kind === 'refused') {
+      release(true);
+      return { kind: 'refused', reason: `The data folder ${folder} ${locking.reason}.` };
+    }
+    locks.push(locking.lock);
+  }
+  return { kind: 'taken', release };
+}
+
+/** The folders from the first that was made down to the last. */
+function madeBetween(first: string, last: string): string[] {
+  const all = [last];
+  while (all[0] !== first && all[0] !== path.dirname(all[0] as string)) all.unshift(path.dirname(all[0] as string));
+  return all;
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    fs.rmdirSync(folder);
+  } catch {} // Somebody has put something there.
+}
