@@ -94,8 +94,7 @@ export function pick<T>(dice: Dice, site: Site, entity: number, values: readonly
  */
 export function around(dice: Dice, site: Site, entity: number, mean: number): number {
   const quantile = EXPONENTIAL[below(dice, site, entity, EXPONENTIAL.length)] as number;
-  const value = Math.floor((mean * quantile) / 1000);
-  return value < 1 ? 1 : value;
+  return Math.max(1, Math.floor((mean * quantile) / 1000));
 }
 
 const EXPONENTIAL: readonly number[] = [

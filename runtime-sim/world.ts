@@ -81,8 +81,8 @@ export interface World {
 export interface Hooks {
   /** A trouble is due. */
   readonly onTrouble: (world: World, trouble: number) => void;
-  /** A life of an actor has just ended. */
-  readonly onDown: (world: World, actor: Actor) => void;
+  /** A life of an actor has just ended; `state` is what it had, for observers only. */
+  readonly onDown: (world: World, actor: Actor, state: unknown) => void;
   /** An actor has just been started. */
   readonly onStart: (world: World, actor: Actor) => void;
 }
@@ -179,6 +179,7 @@ function endLife(world: World, actor: Actor, down: 'crashed' | 'powerLost' | 'ex
   mix(world.trace, 0x0dead);
   mix(world.trace, actor.actor);
   const takesPower = down === 'powerLost';
+  const { state } = actor;
   actor.state = undefined;
   actor.down = down;
   actor.isReady = false;
@@ -189,7 +190,7 @@ function endLife(world: World, actor: Actor, down: 'crashed' | 'powerLost' | 'ex
   crashHost(world.network, world.dice, world.nowUs, actor.actor, takesPower, due);
   actor.life += 1;
   queueNetwork(world, due);
-  hooks.onDown(world, actor);
+  hooks.onDown(world, actor, state);
 }
 
 function start(world: World, actor: Actor, hooks: Hooks): void {

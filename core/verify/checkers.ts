@@ -1,0 +1,280 @@
+/**
+ * Judges a history by the seven promises. Each checker is a pure function from a history to what it found wrong.
+ *
+ * The names are those of the anomalies that Jepsen's Kafka tests look for, where there is one. The truth about a
+ * partition is what a final session read from its start to its end after every send had been answered; without one,
+ * nothing can be said to be lost.
+ */
+import type { Complaint, History, Send } from './history.ts';
+
+/** What a checker found. */
+export type Violation = Complaint;
+
+/** One checker. */
+export interface Checker {
+  readonly name: string;
+  readonly promise: number;
+  /** What holds if it finds nothing. */
+  readonly says: string;
+  readonly find: (facts: Facts) => Violation[];
+}
+
+/** A history and what all checkers derive from it. */
+export interface Facts {
+  readonly history: History;
+  /** By partition: the value at each offset, as the final session read it; undefined without a final session. */
+  readonly truth: readonly (ReadonlyMap<number, number> | undefined)[];
+  readonly sendOf: ReadonlyMap<number, Send>;
+}
+
+/** The most violations that one checker reports of one history. */
+export const VIOLATIONS_MAX = 10;
+
+/** Derives what the checkers share. */
+export function factsOf(history: History): Facts {
+  const truth: (Map<number, number> | undefined)[] = history.partitions.map(() => undefined);
+  for (const session of history.sessions) if (session.isFinal) truth[session.partition] ??= new Map();
+  const { reads } = history;
+  for (let i = 0; i < reads.session.length; i++) {
+    const session = history.sessions[reads.session[i] as number];
+    if (session?.isFinal) truth[session.partition]?.set(reads.offset[i] as number, reads.value[i] as number);
+  }
+  const sendOf = new Map<number, Send>();
+  for (const send of history.sends) sendOf.set(send.value, send);
+  return { history, truth, sendOf };
+}
+
+function report(violations: Violation[], checker: string, promise: number, partition: number, sentence: string): void {
+  if (violations.length < VIOLATIONS_MAX) violations.push({ checker, promise, partition, sentence });
+}
+
+function nameOf(facts: Facts, partition: number): string {
+  const named = facts.history.partitions[partition];
+  return named === undefined ? `partition ${partition}` : `${named.topic}-${named.partition}`;
+}
+
+/** Promise 1. An acknowledged record is in the log at the offset that was told. */
+function findLostWrites(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  const present = facts.truth.map((log) => (log === undefined ? undefined : new Set(log.values())));
+  for (const send of facts.history.sends) {
+    if (send.outcome !== 'acknowledged' || send.acks !== -1) continue;
+    const log = facts.truth[send.partition];
+    if (log === undefined) continue;
+    const isThere = send.offset < 0 ? present[send.partition]?.has(send.value) : log.get(send.offset) === send.value;
+    if (isThere) continue;
+    const instead = log.get(send.offset);
+    const what = instead === undefined ? 'nothing is there' : `value ${instead} is there`;
+    const sentence = `value ${send.value} was acknowledged at ${nameOf(facts, send.partition)}@${send.offset}; ${what}`;
+    report(found, 'lost-write', 1, send.partition, sentence);
+  }
+  return found;
+}
+
+/** Promises 1 and 3. What was once read at an offset is there at the end. */
+function findLostReads(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  const { reads, sessions } = facts.history;
+  for (let i = 0; i < reads.session.length; i++) {
+    const session = sessions[reads.session[i] as number];
+    const log = session === undefined ? undefined : facts.truth[session.partition];
+    if (session === undefined || log === undefined) continue;
+    const offset = reads.offset[i] as number;
+    if (log.has(offset)) continue;
+    const sentence = `value ${reads.value[i]} was read at ${nameOf(facts, session.partition)}@${offset} and is gone`;
+    report(found, 'lost-read', 3, session.partition, sentence);
+  }
+  return found;
+}
+
+/** Promise 2. Whoever looks at an offset, and whenever, sees one value. */
+function findInconsistentOffsets(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  const { reads, sessions, sends } = facts.history;
+  const seen = facts.history.partitions.map(() => new Map<number, number>());
+  const look = (partition: number, offset: number, value: number, how: string): void => {
+    const values = seen[partition];
+    const before = values?.get(offset);
+    if (before === undefined) values?.set(offset, value);
+    else if (before !== value) {
+      const sentence = `${nameOf(facts, partition)}@${offset} held value ${before} and value ${value} (${how})`;
+      report(found, 'inconsistent-offsets', 2, partition, sentence);
+    }
+  };
+  for (let i = 0; i < reads.session.length; i++) {
+    const session = sessions[reads.session[i] as number];
+    if (session !== undefined) look(session.partition, reads.offset[i] as number, reads.value[i] as number, 'read');
+  }
+  for (const send of sends) {
+    if (send.outcome !== 'acknowledged' || send.offset < 0 || send.acks !== -1) continue;
+    look(send.partition, send.offset, send.value, 'acknowledged');
+  }
+  return found;
+}
+
+/** Promise 4. An idempotent producer's record is in the log once. */
+function findDuplicates(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  facts.truth.forEach((log, partition) => {
+    if (log === undefined) return;
+    const offsets = new Map<number, number>();
+    for (const [offset, value] of log) {
+      const before = offsets.get(value);
+      offsets.set(value, offset);
+      if (before === undefined || !facts.sendOf.get(value)?.isIdempotent) continue;
+      const sentence = `value ${value} is in ${nameOf(facts, partition)} at ${before} and at ${offset}`;
+      report(found, 'duplicate', 4, partition, sentence);
+    }
+  });
+  return found;
+}
+
+/** Promise 4. An idempotent producer's records are in the log in the order in which they were sent. */
+function findDisorder(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  const placed = facts.truth.map((log) => {
+    const offsets = new Map<number, number>();
+    for (const [offset, value] of log ?? []) if (!offsets.has(value)) offsets.set(value, offset);
+    return offsets;
+  });
+  const last = new Map<string, { offset: number; value: number }>();
+  for (const send of facts.history.sends) {
+    const offset = placed[send.partition]?.get(send.value);
+    if (!send.isIdempotent || offset === undefined) continue;
+    const line = `${send.producer}/${send.partition}`;
+    const before = last.get(line);
+    if (before !== undefined && offset < before.offset) {
+      const sentence = `value ${send.value} lies at ${nameOf(facts, send.partition)}@${offset}, before value ${before.value} at ${before.offset}, which was sent earlier`;
+      report(found, 'nonmonotonic-send', 4, send.partition, sentence);
+    }
+    last.set(line, { offset, value: send.value });
+  }
+  return found;
+}
+
+/** Promises 1 and 3. Nothing is read that was not sent, or that certainly failed. */
+function findPhantoms(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  const { reads, sessions } = facts.history;
+  for (let i = 0; i < reads.session.length; i++) {
+    const session = sessions[reads.session[i] as number];
+    if (session === undefined) continue;
+    const value = reads.value[i] as number;
+    const send = facts.sendOf.get(value);
+    const where = `${nameOf(facts, session.partition)}@${reads.offset[i]}`;
+    if (send === undefined || send.partition !== session.partition) {
+      report(found, 'phantom', 3, session.partition, `value ${value} was read at ${where} and never sent there`);
+    } else if (send.outcome === 'failed') {
+      const sentence = `value ${value} was read at ${where}, but its producer was told that it is not in the log`;
+      report(found, 'failed-but-read', 4, session.partition, sentence);
+    }
+  }
+  return found;
+}
+
+/** Promise 3. Nothing is read at or above the high watermark, and a session's watermark never goes back. */
+function findEarlyReads(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  const { reads, sessions } = facts.history;
+  const highest = new Map<number, number>();
+  for (let i = 0; i < reads.session.length; i++) {
+    const index = reads.session[i] as number;
+    const partition = sessions[index]?.partition ?? -1;
+    const offset = reads.offset[i] as number;
+    const watermark = reads.highWatermark[i] as number;
+    const before = highest.get(index) ?? -1;
+    if (offset >= watermark) {
+      const sentence = `${nameOf(facts, partition)}@${offset} was read under a high watermark of ${watermark}`;
+      report(found, 'early-read', 3, partition, sentence);
+    }
+    if (watermark < before) {
+      const sentence = `the high watermark of ${nameOf(facts, partition)} went back from ${before} to ${watermark}`;
+      report(found, 'watermark-regression', 3, partition, sentence);
+    }
+    highest.set(index, Math.max(before, watermark));
+  }
+  return found;
+}
+
+/** Promise 3. A session reads one offset after the other: none twice, none skipped. */
+function findGaps(facts: Facts): Violation[] {
+  const found: Violation[] = [];
+  const { reads, sessions } = facts.history;
+  const last = new Map<number, number>();
+  for (let i = 0; i < reads.session.length; i++) {
+    const index = reads.session[i] as number;
+    const offset = reads.offset[i] as number;
+    const before = last.get(index);
+    last.set(index, offset);
+    if (before === undefined || offset === before + 1) continue;
+    const partition = sessions[index]?.partition ?? -1;
+    const checker = offset <= before ? 'nonmonotonic-poll' : 'poll-skip';
+    const sentence = `a reader of ${nameOf(facts, partition)} went from ${before} to ${offset}`;
+    report(found, checker, 3, partition, sentence);
+  }
+  return found;
+}
+
+/** Promise 6. Every send was answered in the end. */
+function findUnanswered(facts: Facts): Violation[] {
+  const open = facts.history.sends.filter((send) => send.outcome === 'open');
+  const first = open[0];
+  if (first === undefined) return [];
+  const sentence = `${open.length} sends were never answered, the first of them value ${first.value}`;
+  return [{ checker: 'unanswered', promise: 6, partition: first.partition, sentence }];
+}
+
+/** What was seen to be wrong while the history was made. */
+function findComplaints(facts: Facts): Violation[] {
+  return facts.history.complaints.slice(0, VIOLATIONS_MAX);
+}
+
+/** Every checker, the gravest first. */
+export const CHECKERS: readonly Checker[] = [
+  { name: 'complaints', promise: 0, says: 'no invariant broke and no answer was impossible', find: findComplaints },
+  { name: 'lost-write', promise: 1, says: 'acknowledged records are kept where they were', find: findLostWrites },
+  {
+    name: 'inconsistent-offsets',
+    promise: 2,
+    says: 'an offset holds one value for ever',
+    find: findInconsistentOffsets,
+  },
+  { name: 'lost-read', promise: 3, says: 'what was read stays', find: findLostReads },
+  { name: 'early-read', promise: 3, says: 'nothing is read above the high watermark', find: findEarlyReads },
+  { name: 'poll-skip', promise: 3, says: 'readers see every offset, in order', find: findGaps },
+  { name: 'phantom', promise: 3, says: 'only what was sent is read', find: findPhantoms },
+  { name: 'duplicate', promise: 4, says: 'idempotent records are there once', find: findDuplicates },
+  { name: 'nonmonotonic-send', promise: 4, says: 'idempotent records are there in send order', find: findDisorder },
+  { name: 'unanswered', promise: 6, says: 'every request is answered', find: findUnanswered },
+];
+
+/** What losses in a damaged partition are called; the rest is never excused, a wrong value least of all. */
+const EXCUSED_BY_DAMAGE = new Set([
+  'lost-write',
+  'lost-read',
+  'inconsistent-offsets',
+  'watermark-regression',
+  'poll-skip',
+  'nonmonotonic-poll',
+  'damage',
+]);
+
+/** What was found, and what of it lies beyond the promises because bytes were damaged behind the node's back. */
+export interface Judgement {
+  readonly violations: readonly Violation[];
+  readonly excused: readonly Violation[];
+}
+
+/** Runs every checker. */
+export function judge(history: History): Judgement {
+  const facts = factsOf(history);
+  const violations: Violation[] = [];
+  const excused: Violation[] = [];
+  for (const checker of CHECKERS) {
+    for (const violation of checker.find(facts)) {
+      const isExcused = history.damaged.has(violation.partition) && EXCUSED_BY_DAMAGE.has(violation.checker);
+      (isExcused ? excused : violations).push(violation);
+    }
+  }
+  return { violations, excused };
+}

@@ -1,0 +1,115 @@
+/**
+ * A history: what clients of a cluster did and saw, as plain data. Made by simulated clients, by clients of real
+ * clusters or of Apache Kafka; judged by `checkers.ts`.
+ *
+ * Values are integers, each sent once by its producer, so that a value found in a log names its send. Partitions are
+ * indexes of `partitions`. Times are integer microseconds of whoever observes, comparable within one history.
+ */
+
+/** A partition that takes part. */
+export interface HistoryPartition {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** One record given to a producer. A producer's sends to one partition are in the order in which it took them. */
+export interface Send {
+  readonly producer: number;
+  readonly partition: number;
+  readonly value: number;
+  readonly acks: 0 | 1 | -1;
+  readonly isIdempotent: boolean;
+  readonly sentUs: number;
+  /** -1 while nothing was heard. */
+  doneUs: number;
+  /**
+   * open: no answer yet. acknowledged: `offset` is where it is, -1 if the client was not told. failed: certainly not
+   * in the log. unknown: failed, but may be in the log.
+   */
+  outcome: 'open' | 'acknowledged' | 'failed' | 'unknown';
+  offset: number;
+  /** A Kafka error code, 0 for none. */
+  error: number;
+}
+
+/** One run of a reader over one partition, from where it began until it was stopped or sought elsewhere. */
+export interface Session {
+  readonly reader: number;
+  readonly partition: number;
+  readonly startedUs: number;
+  /** It read everything from the log's start to its end after all sends were answered: the truth. */
+  readonly isFinal: boolean;
+}
+
+/** Records that were read, as columns: one entry in each for every record, in the order of reading. */
+export interface Reads {
+  /** Index of the session. */
+  readonly session: number[];
+  readonly offset: number[];
+  /** -1 when the bytes were no value that any producer can have sent. */
+  readonly value: number[];
+  /** The high watermark that came with the record. */
+  readonly highWatermark: number[];
+  readonly atUs: number[];
+}
+
+/** Something wrong that needed no comparison to be seen: an invariant, a time-out, an impossible answer. */
+export interface Complaint {
+  readonly checker: string;
+  /** Which of the seven promises; 0 for none. */
+  readonly promise: number;
+  /** -1 for none. */
+  readonly partition: number;
+  readonly sentence: string;
+}
+
+/** All of it. */
+export interface History {
+  readonly partitions: HistoryPartition[];
+  readonly sends: Send[];
+  readonly sessions: Session[];
+  readonly reads: Reads;
+  readonly complaints: Complaint[];
+  /** Partitions whose bytes were damaged behind the node's back: losses there are beyond what was promised. */
+  readonly damaged: Set<number>;
+}
+
+/** Nothing happened yet. */
+export function createHistory(partitions: readonly HistoryPartition[]): History {
+  return {
+    partitions: [...partitions],
+    sends: [],
+    sessions: [],
+    reads: { session: [], offset: [], value: [], highWatermark: [], atUs: [] },
+    complaints: [],
+    damaged: new Set(),
+  };
+}
+
+/** Begins a session; its index goes with its reads. */
+export function beginSession(history: History, session: Session): number {
+  history.sessions.push(session);
+  return history.sessions.length - 1;
+}
+
+/** Adds one record that was read. */
+export function addRead(
+  history: History,
+  session: number,
+  read: { readonly offset: number; readonly value: number; readonly highWatermark: number; readonly atUs: number },
+): void {
+  const { reads } = history;
+  reads.session.push(session);
+  reads.offset.push(read.offset);
+  reads.value.push(read.value);
+  reads.highWatermark.push(read.highWatermark);
+  reads.atUs.push(read.atUs);
+}
+
+/** The most complaints that are kept: the first ones tell the story. */
+export const COMPLAINTS_MAX = 100;
+
+/** Adds a complaint. */
+export function complain(history: History, complaint: Complaint): void {
+  if (history.complaints.length < COMPLAINTS_MAX) history.complaints.push(complaint);
+}

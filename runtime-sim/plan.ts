@@ -1,0 +1,71 @@
+/** Draws from a scenario what one seed does. Every draw has the site 'plan' or 'settings', so that a run's own are free. */
+import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
+import type { Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
+
+const ENTITY = {
+  scenario: 0,
+  shape: 1,
+  producers: 100,
+  troubles: 300,
+  settings: 500,
+} as const;
+
+function drawn(dice: Dice, entity: number, range: Range): number {
+  return between(dice, SITE.plan, entity, range[0], range[1]);
+}
+
+/** The scenario of a seed, each as often as its weight says. */
+export function drawScenario(dice: Dice, scenarios: readonly Scenario[]): Scenario {
+  let total = 0;
+  for (const scenario of scenarios) total += scenario.weight;
+  let at = below(dice, SITE.plan, ENTITY.scenario, total);
+  for (const scenario of scenarios) {
+    at -= scenario.weight;
+    if (at < 0) return scenario;
+  }
+  throw new Error('there is no scenario');
+}
+
+/** What this seed does in this scenario. */
+export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Plan {
+  const { workload } = scenario;
+  const producers: ProducerPlan[] = [];
+  const count = drawn(dice, ENTITY.shape, workload.producers);
+  for (let i = 0; i < count; i++) producers.push(drawProducer(dice, ENTITY.producers + i, scenario));
+  const troubles: TroublePlan[] = [];
+  scenario.troubles.forEach((range, index) => {
+    const entity = ENTITY.troubles + index;
+    const every = drawn(dice, entity, range.every);
+    if (range.always === true || chance(dice, SITE.plan, entity, 500_000)) {
+      troubles.push({ family: range.family, every });
+    }
+  });
+  return {
+    scenario: scenario.name,
+    durationMs,
+    partitions: drawn(dice, ENTITY.shape, workload.partitions),
+    producers,
+    settings: scenario.settings.map(
+      (choice, index) => [choice.name, pick(dice, SITE.settings, ENTITY.settings + index, choice.values)] as const,
+    ),
+    troubles,
+    chunkPpm: pick(dice, SITE.plan, ENTITY.shape, [0, 20_000, 150_000, 500_000]),
+    jitterUs: pick(dice, SITE.plan, ENTITY.shape, [30, 100, 300, 2_000]),
+    driftPpm: drawn(dice, ENTITY.shape, [-500, 500]),
+  };
+}
+
+function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerPlan {
+  const { workload } = scenario;
+  const isIdempotent = below(dice, SITE.plan, entity, 100) < workload.idempotentPercent;
+  return {
+    isIdempotent,
+    acks: isIdempotent ? -1 : pick(dice, SITE.plan, entity, workload.acks),
+    codec: pick(dice, SITE.plan, entity, workload.codecs),
+    inFlightMax: drawn(dice, entity, [1, 5]),
+    lingerMs: pick(dice, SITE.plan, entity, [0, 0, 1, 5]),
+    everyMs: drawn(dice, entity, workload.everyMs),
+    burstMax: drawn(dice, entity, workload.burstMax),
+    valueBytesMax: drawn(dice, entity, workload.valueBytesMax),
+  };
+}

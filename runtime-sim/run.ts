@@ -1,0 +1,296 @@
+/**
+ * One run: a seed and a scenario in, a verdict and a hash out. A function of its arguments alone.
+ *
+ * The run has four parts. Troubles: the plan's families strike while clients work. Heal: troubles end for good, the node
+ * is started if it is down, clients go on for a while and must be served. Quiet: clients send nothing more, and every
+ * send must be answered within a bound. Audit: fresh readers read every partition from start to end; what they see is
+ * the truth that the history is judged by.
+ */
+import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
+import { parseSettings } from '../core/config/parse.ts';
+import type { NodeConfig } from '../core/config/settings.ts';
+import { judge } from '../core/verify/checkers.ts';
+import { type Complaint, complain, createHistory, type History } from '../core/verify/history.ts';
+import { type Actor, asAnyMachine } from './actor.ts';
+import { withoutRealWorld } from './ban.ts';
+import { SIMULATED_CODECS } from './codecs.ts';
+import { createDice } from './dice.ts';
+import { crashDisk } from './disk/disk.ts';
+import { drawPlan, drawScenario } from './plan.ts';
+import type { RunResult } from './result.ts';
+import type { Plan, Scenario } from './scenario.ts';
+import { traceHash } from './trace.ts';
+import { beginTroubles, fireTrouble, healAll, restartUs, type Troubles, troubleStart } from './trouble/fire.ts';
+import { createObserver, type Observer } from './workload/observer.ts';
+import { forgetSends, PRODUCING, type ProducingOptions } from './workload/producing.ts';
+import { isReadingDone, READING, type ReadingOptions } from './workload/reading.ts';
+import { addActor, createWorld, type Hooks, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
+
+/** What to run. */
+export interface RunOptions {
+  readonly seed: number;
+  /** The scenarios among which the seed draws: one, or all. */
+  readonly scenarios: readonly Scenario[];
+  /** How long troubles go on; the scenario's own length if absent. */
+  readonly durationMs?: number;
+  /** Whether machines check their invariants after every step; default true. */
+  readonly checks?: boolean;
+}
+
+/** Served again at the latest so long after the world is healed. */
+export const RECOVERY_MAX_MS = 10_000;
+/** Clients go on so long after that. */
+const HEALED_WORK_MS = 3_000;
+/** Every send is answered so long after the last one was made. */
+export const ANSWER_MAX_MS = 30_000;
+/** A final reader is through after so long. */
+const AUDIT_MAX_MS = 60_000;
+const DELIVERY_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 2_000;
+const NODE_NAME = 'node-1';
+const PORT = 9092;
+const TOPIC = 'orders';
+
+const NODE = asAnyMachine<Node, NodeConfig>({
+  create: createNode,
+  step: stepNode,
+  deadlineMs: nodeDeadlineMs,
+  check: checkNode,
+});
+
+/** All that belongs to one run. */
+interface Run {
+  readonly world: World;
+  readonly plan: Plan;
+  readonly history: History;
+  readonly observer: Observer;
+  readonly node: Actor;
+  readonly troubles: Troubles;
+  readonly hooks: Hooks;
+}
+
+/** Plays one seed. */
+export function runSeed(options: RunOptions): RunResult {
+  return withoutRealWorld(() => {
+    const dice = createDice(options.seed);
+    const scenario = drawScenario(dice, options.scenarios);
+    const plan = drawPlan(dice, scenario, options.durationMs ?? scenario.durationMs);
+    const run = prepare(options, plan);
+    const failure = play(run);
+    if (failure !== null) complain(run.history, failure);
+    return conclude(options, scenario, run);
+  });
+}
+
+function nodeConfig(plan: Plan): NodeConfig {
+  const texts = new Map([
+    ['node.id', '1'],
+    ['listeners', `PLAINTEXT://${NODE_NAME}:${PORT}`],
+    ['log.dirs', '/data'],
+    ['tidemark.topics', `${TOPIC}:${plan.partitions}`],
+  ]);
+  // Not through the parser: a run wants segments far smaller than an operator may.
+  return { ...parseSettings(texts).config, ...Object.fromEntries(plan.settings) };
+}
+
+function prepare(options: RunOptions, plan: Plan): Run {
+  const world = createWorld(options.seed, SIMULATED_CODECS, options.checks ?? true);
+  world.network.mood.chunkPpm = plan.chunkPpm;
+  world.network.mood.jitterUs = plan.jitterUs;
+  const partitions = Array.from({ length: plan.partitions }, (_, partition) => ({ topic: TOPIC, partition }));
+  const history = createHistory(partitions);
+  const observer = createObserver(history, world);
+  const node = addActor(world, NODE_NAME, 'node', NODE, nodeConfig(plan));
+  node.clock.driftPpm = plan.driftPpm;
+  const troubles: Troubles = {
+    plan,
+    node: node.actor,
+    struck: new Map(),
+    isHealed: false,
+    onRot: (path) => noteRot(history, path),
+  };
+  const hooks: Hooks = {
+    onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
+    onDown: (_, actor, state) => onDown(world, observer, actor, state),
+    onStart: (_, actor) => troubleStart(world, troubles, actor),
+  };
+  startAt(world, node, 0);
+  plan.producers.forEach((producer, index) => {
+    const clientId = `producer-${index + 1}`;
+    const producing: ProducingOptions = {
+      observer,
+      partitions: partitions.map((_, partition) => partition),
+      everyMs: producer.everyMs,
+      burstMax: producer.burstMax,
+      valueBytesMax: producer.valueBytesMax,
+      producer: {
+        clientId,
+        bootstrap: [{ host: NODE_NAME, port: PORT }],
+        acks: producer.acks,
+        idempotent: producer.isIdempotent,
+        lingerMs: producer.lingerMs,
+        batchBytesMax: 16_384,
+        inFlightMax: producer.inFlightMax,
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+        retryBackoffMs: 50,
+        compression: producer.codec,
+      },
+    };
+    startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), 20_000 + index * 1_000);
+  });
+  addReader(world, observer, 1, 'tail', 30_000);
+  addReader(world, observer, 2, 'replay', 40_000);
+  return { world, plan, history, observer, node, troubles, hooks };
+}
+
+function addReader(
+  world: World,
+  observer: Observer,
+  reader: number,
+  mode: ReadingOptions['mode'],
+  atUs: number,
+): Actor {
+  const clientId = `${mode}-${reader}`;
+  const options: ReadingOptions = {
+    observer,
+    reader,
+    mode,
+    restMs: 7_000,
+    options: {
+      clientId,
+      bootstrap: [{ host: NODE_NAME, port: PORT }],
+      isolation: 'readUncommitted',
+      maxWaitMs: 250,
+      minBytes: 1,
+      maxBytes: mode === 'tail' ? 1_000_000 : 30_000,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      retryBackoffMs: 50,
+    },
+  };
+  const actor = addActor(world, clientId, 'client', READING, options);
+  startAt(world, actor, atUs);
+  return actor;
+}
+
+function noteRot(history: History, path: string): void {
+  const folder = /\/([^/]+)-(\d+)\/[^/]+\.log$/.exec(path);
+  if (folder === null) return;
+  const index = history.partitions.findIndex(
+    ({ topic, partition }) => topic === folder[1] && String(partition) === folder[2],
+  );
+  if (index >= 0) history.damaged.add(index);
+}
+
+function onDown(world: World, observer: Observer, actor: Actor, state: unknown): void {
+  if (actor.machine === PRODUCING) forgetSends(observer, state);
+  if (actor.disk?.syncFailed) {
+    tellLine(world, actor.name, 'is switched off and on: a sync has failed');
+    crashDisk(actor.disk, world.dice, true);
+  }
+  startAt(world, actor, world.nowUs + restartUs(world.dice, actor));
+}
+
+/** Plays all parts; what ended it early, or null. */
+function play(run: Run): Complaint | null {
+  const { world, hooks, plan, observer, node, history } = run;
+  try {
+    beginTroubles(world, run.troubles);
+    runUntil(world, plan.durationMs * 1000, hooks);
+    healAll(world, run.troubles);
+    const healedUs = world.nowUs;
+    if (!runUntil(world, healedUs + RECOVERY_MAX_MS * 1000, hooks, () => node.isReady)) {
+      return late('not-back', `the node did not serve again within ${RECOVERY_MAX_MS} ms of the end of all troubles`);
+    }
+    // Clients need a moment too: their back-off and their time-outs.
+    runUntil(world, world.nowUs + 2 * REQUEST_TIMEOUT_MS * 1000, hooks);
+    const servedUs = world.nowUs;
+    runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
+    for (const actor of world.actors) {
+      if (actor.machine === PRODUCING) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
+    }
+    if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => observer.openSends === 0)) {
+      return late('unanswered', `${observer.openSends} sends had no answer ${ANSWER_MAX_MS} ms after the last of them`);
+    }
+    for (const send of history.sends) {
+      if (send.sentUs < servedUs || send.outcome === 'acknowledged') continue;
+      return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
+    }
+    return audit(run);
+  } catch (thrown) {
+    return raised(thrown);
+  }
+}
+
+function audit(run: Run): Complaint | null {
+  const { world, hooks, observer } = run;
+  const auditor = addReader(world, observer, 3, 'final', world.nowUs);
+  const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
+  if (runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone)) return null;
+  return late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
+}
+
+function late(checker: string, sentence: string): Complaint {
+  return { checker, promise: 6, partition: -1, sentence };
+}
+
+function raised(thrown: unknown): Complaint {
+  const error = thrown instanceof Error ? thrown : new Error('something that is no error was thrown');
+  const isAssertion = error.name === 'AssertionError';
+  // Engines word their own errors differently, so only our texts may become part of a result.
+  const where = (error.stack ?? '')
+    .split('\n')
+    .slice(1, 4)
+    .map((line) => line.trim().replace(/\(.*\//, '('))
+    .join(' ');
+  const sentence = isAssertion ? `${error.message} ${where}` : `${error.name}: ${error.message} ${where}`;
+  return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence };
+}
+
+function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult {
+  const { world, history, observer, node, troubles } = run;
+  const judgement = judge(history);
+  const without = new Set(scenario.without ?? []);
+  const violations = judgement.violations.filter((violation) => !without.has(violation.checker));
+  const count = (outcome: string): number => history.sends.filter((send) => send.outcome === outcome).length;
+  const disk = node.disk?.figures;
+  return {
+    seed: options.seed,
+    scenario: scenario.name,
+    verdict: violations.length > 0 ? 'failed' : judgement.excused.length > 0 ? 'excused' : 'ok',
+    violations,
+    excused: judgement.excused,
+    hash: traceHash(world.trace),
+    plan: run.plan,
+    figures: {
+      events: world.figures.events,
+      effects: world.figures.effects,
+      simulatedMs: Math.floor(world.nowUs / 1000),
+      sends: history.sends.length,
+      acknowledged: count('acknowledged'),
+      acknowledgedBatches: observer.acknowledgedBatches,
+      failed: count('failed'),
+      unknown: count('unknown'),
+      reads: history.reads.offset.length,
+      crashes: world.figures.crashes,
+      powerLosses: world.figures.powerLosses,
+      recoveriesCrashed: world.figures.recoveriesCrashed,
+      starts: world.figures.starts,
+      exits: world.figures.exits,
+      filesTorn: disk?.filesTorn ?? 0,
+      filesCut: disk?.filesCut ?? 0,
+      filesLost: disk?.filesLost ?? 0,
+      namesLost: disk?.namesLost ?? 0,
+      appendsCut: disk?.appendsCut ?? 0,
+      syncs: disk?.syncs ?? 0,
+      diskErrors: disk?.errors ?? 0,
+      bitsRotten: node.disk?.rot.length ?? 0,
+      connections: world.network.figures.connections,
+      resets: world.network.figures.resets,
+      chunks: world.network.figures.chunks,
+    },
+    marks: world.marks,
+    struck: troubles.struck,
+    lines: world.lines,
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * What a scenario is: a named story as data, from which a seed draws one plan. No functions, so that a plan can be
+ * printed, stored and, one day, edited.
+ */
+
+/** A family of troubles. `trouble/fire.ts` says what each does. */
+export type Family =
+  | 'crash'
+  | 'powerLoss'
+  | 'recoveryCrash'
+  | 'cleanStop'
+  | 'fullDisk'
+  | 'failedSync'
+  | 'failedAppend'
+  | 'failedRead'
+  | 'rot'
+  | 'reset'
+  | 'cut'
+  | 'slowDisk'
+  | 'clockJump'
+  | 'clientCrash';
+
+/** From the smallest to the largest value that a seed may draw, both included. */
+export type Range = readonly [low: number, high: number];
+
+/** A family in a scenario. */
+export interface TroubleRange {
+  readonly family: Family;
+  /** Between two of them, on average. For 'recoveryCrash': how many in a hundred starts are struck. */
+  readonly every: Range;
+  /** In every seed; otherwise about half of the seeds are spared it. */
+  readonly always?: boolean;
+}
+
+/** A setting of the nodes, and the values among which a seed draws. */
+export interface SettingChoice {
+  readonly name: string;
+  readonly values: readonly (number | string)[];
+}
+
+/** What clients do in a scenario. */
+export interface WorkloadRange {
+  /** Producing processes. */
+  readonly producers: Range;
+  readonly partitions: Range;
+  /** In a hundred producers, how many are idempotent. */
+  readonly idempotentPercent: number;
+  /** The acks of the others: drawn from these. */
+  readonly acks: readonly (0 | 1 | -1)[];
+  /** Between two bursts of one process, on average. */
+  readonly everyMs: Range;
+  readonly burstMax: Range;
+  readonly valueBytesMax: Range;
+  /** Codec ids: drawn for each producer. */
+  readonly codecs: readonly (0 | 1 | 2 | 4)[];
+}
+
+/** A named story. */
+export interface Scenario {
+  readonly name: string;
+  /** What a clean sweep of it shows, in a sentence. */
+  readonly proves: string;
+  /** How long troubles go on. */
+  readonly durationMs: number;
+  /** How often a seed without `--scenario` draws it, in relation to the others. */
+  readonly weight: number;
+  readonly workload: WorkloadRange;
+  readonly settings: readonly SettingChoice[];
+  readonly troubles: readonly TroubleRange[];
+  /** Checkers that do not hold here by design, with the reason in `proves`. */
+  readonly without?: readonly string[];
+}
+
+/** A trouble as a seed drew it. */
+export interface TroublePlan {
+  readonly family: Family;
+  readonly every: number;
+}
+
+/** A producer as a seed drew it. */
+export interface ProducerPlan {
+  readonly isIdempotent: boolean;
+  readonly acks: 0 | 1 | -1;
+  readonly codec: 0 | 1 | 2 | 4;
+  readonly inFlightMax: number;
+  readonly lingerMs: number;
+  readonly everyMs: number;
+  readonly burstMax: number;
+  readonly valueBytesMax: number;
+}
+
+/** What one seed does: the scenario with every range drawn. Plain data. */
+export interface Plan {
+  readonly scenario: string;
+  readonly durationMs: number;
+  readonly partitions: number;
+  readonly producers: readonly ProducerPlan[];
+  readonly settings: readonly (readonly [name: string, value: number | string])[];
+  readonly troubles: readonly TroublePlan[];
+  readonly chunkPpm: number;
+  readonly jitterUs: number;
+  readonly driftPpm: number;
+}

@@ -1,0 +1,197 @@
+/**
+ * A process that reads every partition through the reader that serves real programs too, and writes what it saw into
+ * the history.
+ *
+ * tail: from the start of the log, for ever. replay: from the start to the end, then, after a rest, again. final: from
+ * the start to the end once, when nothing is sent any more; what it saw is the truth about the partition.
+ *
+ * A reader that fails for good is a complaint, and another begins at the start. In a partition whose bytes the
+ * simulator has damaged it steps over what the node refuses to serve.
+ */
+
+import {
+  checkReader,
+  createReader,
+  type Reader,
+  type ReaderEvent,
+  type ReaderOptions,
+  readerDeadlineMs,
+  seekReader,
+  stepReader,
+  stopReader,
+} from '../../core/client/reader.ts';
+import { createIds, type Ids } from '../../core/lib/ids.ts';
+import type { Env, Input, NetworkInput, Outbox } from '../../core/lib/world.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import { readRecords } from '../../core/protocol/records.ts';
+import { addRead, beginSession, complain } from '../../core/verify/history.ts';
+import { asAnyMachine } from '../actor.ts';
+import type { Observer } from './observer.ts';
+import { decodeValue } from './values.ts';
+
+/** How a reading process behaves. */
+export interface ReadingOptions {
+  readonly observer: Observer;
+  readonly reader: number;
+  readonly mode: 'tail' | 'replay' | 'final';
+  readonly options: Omit<ReaderOptions, 'ids' | 'seed' | 'topic' | 'partition' | 'from'>;
+  /** Of a replay: between reaching the end and the next beginning. */
+  readonly restMs: number;
+}
+
+/** One partition that is read. */
+interface Line {
+  readonly partition: number;
+  reader: Reader;
+  session: number;
+  /** When the next replay begins; Infinity while one is under way. */
+  againAtMs: number;
+  isDone: boolean;
+  seed: number;
+}
+
+/** Its state. */
+export interface Reading {
+  readonly options: ReadingOptions;
+  ids: Ids;
+  readonly lines: Line[];
+}
+
+/** Whether a final reader has seen everything. */
+export function isReadingDone(state: unknown): boolean {
+  const { lines } = state as Reading;
+  return lines.length > 0 && lines.every((line) => line.isDone);
+}
+
+function create(options: ReadingOptions): Reading {
+  return { options, ids: createIds(), lines: [] };
+}
+
+function newReader(state: Reading, partition: number, seed: number): Reader {
+  const { observer, options } = state.options;
+  const named = observer.history.partitions[partition];
+  if (named === undefined) throw new Error('no such partition');
+  const { topic } = named;
+  return createReader({ ...options, ids: state.ids, seed, topic, partition: named.partition, from: 'earliest' });
+}
+
+function newSession(state: Reading, partition: number): number {
+  const { observer, reader, mode } = state.options;
+  return beginSession(observer.history, {
+    reader,
+    partition,
+    startedUs: observer.time.nowUs,
+    isFinal: mode === 'final',
+  });
+}
+
+function step(state: Reading, env: Env, input: Input, out: Outbox): void {
+  switch (input.kind) {
+    case 'start':
+      for (let i = 0; i < state.options.observer.history.partitions.length; i++) {
+        const seed = (input.seed + i) >>> 0;
+        const reader = newReader(state, i, seed);
+        const line = { partition: i, reader, session: newSession(state, i), againAtMs: 0, isDone: false, seed };
+        line.againAtMs = Number.POSITIVE_INFINITY;
+        state.lines.push(line);
+        feed(state, line, env, { kind: 'wake' }, out);
+      }
+      return;
+    case 'wake':
+      for (const line of state.lines) {
+        if (env.nowMs >= line.againAtMs) restart(state, line, out);
+        if (readerDeadlineMs(line.reader) <= env.nowMs) feed(state, line, env, { kind: 'wake' }, out);
+      }
+      return;
+    case 'connected':
+    case 'connectFailed':
+    case 'frame':
+    case 'sent':
+    case 'closed':
+      for (const line of state.lines) feed(state, line, env, input, out);
+      return;
+    default:
+  }
+}
+
+function restart(state: Reading, line: Line, out: Outbox, env?: Env): void {
+  if (env !== undefined) stopReader(line.reader, env, out);
+  line.againAtMs = Number.POSITIVE_INFINITY;
+  line.seed = (line.seed + 0x9e37) >>> 0;
+  line.reader = newReader(state, line.partition, line.seed);
+  line.session = newSession(state, line.partition);
+}
+
+function feed(state: Reading, line: Line, env: Env, input: NetworkInput | { kind: 'wake' }, out: Outbox): void {
+  const events: ReaderEvent[] = [];
+  stepReader(line.reader, env, input, out, events);
+  for (const event of events) {
+    if (event.kind === 'batch') takeBatch(state, line, env, event);
+    else if (event.fatal || event.error === ErrorCode.CORRUPT_MESSAGE) takeError(state, line, env, event, out);
+  }
+  const { reader } = line;
+  const isAtEnd = reader.highWatermark >= 0 && reader.position >= reader.highWatermark;
+  if (!isAtEnd || line.againAtMs !== Number.POSITIVE_INFINITY) return;
+  if (state.options.mode === 'final') line.isDone = true;
+  if (state.options.mode === 'replay') {
+    stopReader(reader, env, out);
+    line.againAtMs = env.nowMs + state.options.restMs;
+  }
+}
+
+function takeBatch(state: Reading, line: Line, env: Env, event: Extract<ReaderEvent, { kind: 'batch' }>): void {
+  const { observer, mode } = state.options;
+  const { history } = observer;
+  const { highWatermark } = event;
+  let isAcknowledged = false;
+  for (const record of readRecords(event.bytes, env.codecs)) {
+    if (record.offset < event.fromOffset) continue;
+    const value = decodeValue(record.value);
+    addRead(history, line.session, { offset: record.offset, value, highWatermark, atUs: observer.time.nowUs });
+    isAcknowledged ||= history.sends[value]?.outcome === 'acknowledged';
+  }
+  if (mode === 'final' && isAcknowledged) observer.acknowledgedBatches += 1;
+}
+
+function takeError(
+  state: Reading,
+  line: Line,
+  env: Env,
+  event: Extract<ReaderEvent, { kind: 'error' }>,
+  out: Outbox,
+): void {
+  const { history } = state.options.observer;
+  const { partition } = line;
+  const isDamaged = history.damaged.has(partition);
+  if (isDamaged && event.error === ErrorCode.CORRUPT_MESSAGE) {
+    line.session = newSession(state, partition);
+    seekReader(line.reader, line.reader.position + 1);
+    return;
+  }
+  const where = `${history.partitions[partition]?.topic}-${history.partitions[partition]?.partition}`;
+  complain(history, {
+    checker: isDamaged ? 'damage' : event.error === ErrorCode.CORRUPT_MESSAGE ? 'corrupt-read' : 'reader-failed',
+    promise: 3,
+    partition,
+    sentence: `a reader of ${where} at ${line.reader.position} was told ${event.error}: ${event.message}`,
+  });
+  restart(state, line, out, env);
+}
+
+function deadlineMs(state: Reading): number {
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const line of state.lines) {
+    earliest = Math.min(earliest, line.againAtMs, line.isDone ? earliest : readerDeadlineMs(line.reader));
+  }
+  return earliest;
+}
+
+/** The machine of a reading process. */
+export const READING = asAnyMachine<Reading, ReadingOptions>({
+  create,
+  step,
+  deadlineMs,
+  check: (state) => {
+    for (const line of state.lines) checkReader(line.reader);
+  },
+});

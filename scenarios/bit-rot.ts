@@ -1,0 +1,19 @@
+/** Durable bits flip in logs, indexes and snapshots; the oracle knows where. */
+import type { Scenario } from '../runtime-sim/scenario.ts';
+import { SMALL_FILES, STEADY_LOAD } from './parts.ts';
+
+/** Bit rot. Losses in a partition whose log has rotted are excused; a wrong value never is. */
+export const BIT_ROT: Scenario = {
+  name: 'bit-rot',
+  proves: 'Rotten bytes are never served as records; a rotten index or snapshot costs nothing but time.',
+  durationMs: 60_000,
+  weight: 2,
+  workload: STEADY_LOAD,
+  settings: SMALL_FILES,
+  troubles: [
+    { family: 'rot', every: [6_000, 20_000], always: true },
+    { family: 'crash', every: [3_000, 10_000], always: true },
+    { family: 'powerLoss', every: [4_000, 12_000] },
+    { family: 'cleanStop', every: [5_000, 15_000] },
+  ],
+};

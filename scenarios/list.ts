@@ -1,0 +1,30 @@
+/** Every scenario, in the order in which `sim list` shows them. A new one is a file and a line here. */
+import type { Scenario } from '../runtime-sim/scenario.ts';
+import { BIT_ROT } from './bit-rot.ts';
+import { CALM } from './calm.ts';
+import { CLEAN_RESTART } from './clean-restart.ts';
+import { CRASH_IDEMPOTENT } from './crash-idempotent.ts';
+import { CRASH_IN_RECOVERY } from './crash-in-recovery.ts';
+import { CRASH_PLAIN } from './crash-plain.ts';
+import { FAILED_SYNC } from './failed-sync.ts';
+import { FULL_DISK } from './full-disk.ts';
+import { POWER_LOSS } from './power-loss.ts';
+import { RESETS_AND_CUTS } from './resets-and-cuts.ts';
+import { ROLL_AND_RESTART } from './roll-and-restart.ts';
+import { SLOW_DISK } from './slow-disk.ts';
+
+/** All scenarios. Only append: a seed draws by place. */
+export const SCENARIOS: readonly Scenario[] = [
+  CRASH_IDEMPOTENT,
+  CRASH_PLAIN,
+  POWER_LOSS,
+  CRASH_IN_RECOVERY,
+  FULL_DISK,
+  FAILED_SYNC,
+  ROLL_AND_RESTART,
+  BIT_ROT,
+  RESETS_AND_CUTS,
+  CLEAN_RESTART,
+  SLOW_DISK,
+  CALM,
+];
