@@ -1,0 +1,65 @@
+#!/usr/bin/env node
+/**
+ * The command `tidemark`: starts a node, prints its settings. The commands themselves load when they are called, so
+ * that `--help` and a start pay only for what they use.
+ *
+ * Exit codes: 0 a clean end, 1 it cannot run here, 2 it was called wrongly, 70 a mistake inside Tidemark.
+ */
+import { createRequire } from 'node:module';
+import { Command, CommanderError } from 'commander';
+
+/** The exit code of a command that was called wrongly. */
+const EXIT_USAGE = 2;
+
+const EXAMPLES = `
+Examples:
+  tidemark start                                       a node on 127.0.0.1:9092, data in ./tidemark-data
+  tidemark start --config server.properties            with a configuration file, Kafka's own names
+  tidemark start --set listeners=PLAINTEXT://:9092 \\
+                 --set tidemark.topics=orders:3        open to the network, with a topic of three partitions
+  TIDEMARK_LOG_DIRS=/data tidemark start               settings from the environment
+  tidemark settings --json                             every setting, for programs
+`;
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+function createProgram(): Command {
+  const { version } = createRequire(import.meta.url)('tidemark/package.json') as { version: string };
+  const program = new Command('tidemark')
+    .description("A distributed message queue that speaks Apache Kafka's protocol.")
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', EXAMPLES)
+    .showSuggestionAfterError()
+    .exitOverride();
+  program
+    .command('start')
+    .description('start a node and run until SIGTERM or SIGINT')
+    .option('-c, --config <file>', 'read settings from a .properties file')
+    .option('-s, --set <name=value>', 'give one setting; may be repeated; wins over environment and file', collect, [])
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: { config?: string; set: readonly string[] }) => {
+      const { start } = await import('./tidemark/start.ts');
+      process.exitCode = await start({ version, file: options.config ?? null, flags: options.set });
+    });
+  program
+    .command('settings')
+    .description('print every setting: its default, unit, bounds and meaning')
+    .argument('[words...]', 'only settings whose name or meaning has these words')
+    .option('--json', 'for programs')
+    .action(async (words: readonly string[], options: { json?: boolean }) => {
+      const { printSettings } = await import('./tidemark/print-settings.ts');
+      printSettings(words, options.json === true);
+    });
+  for (const command of program.commands) command.copyInheritedSettings(program);
+  return program;
+}
+
+try {
+  await createProgram().parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+}
