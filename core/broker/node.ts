@@ -1,34 +1,247 @@
 /**
  * One node: it owns every machine of this process and hands each input to the machine that it is meant for.
  *
+ * A step takes one input, then finishes what it has set off: touched partitions raise their watermarks and answer
+ * producers, ripe fetches are answered, connections send and take up more. Nothing is left over for the next step,
+ * and nothing is walked over that the step did not touch.
+ *
  * All state is in `Node`; a crash forgets it, and the next life finds what was durable through `boot.ts`.
  */
-
 import type { NodeConfig } from '../config/settings.ts';
-import { assert } from '../lib/assert.ts';
-import type { Env, Input, Outbox } from '../lib/world.ts';
+import { assert, unreachable } from '../lib/assert.ts';
+import { checkHeap, createHeap, earliestMs, takeDue } from '../lib/heap.ts';
+import { createIds, nextOwner } from '../lib/ids.ts';
+import type { DiskInput, Env, HostInput, Input, Outbox } from '../lib/world.ts';
+import { checkLog } from '../log/log.ts';
+import { checkLeader } from '../replication/leader.ts';
+import { listenersOf } from './addresses.ts';
+import { finishProduce } from './api/00-produce.ts';
+import { bootListening, startNode, stepBoot } from './boot.ts';
+import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoints.ts';
+import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
+import { harvest, ripen } from './fetch.ts';
+import { checkSession, createSessions, type Fetch } from './fetch-sessions.ts';
+import { settlePartition, stepPartition, wakePartition } from './partitions.ts';
+import { createProducerIds, stepProducerIds } from './producer-ids.ts';
+import type { Machine, Node } from './state.ts';
+import { proceedStop, stepStop, stopNode, wakeStop } from './stop.ts';
+import { createTopics, stepTopics } from './topics.ts';
 
-/** The state of one node: plain data, changed in place by `stepNode` only. */
-export interface Node {
-  readonly config: NodeConfig;
-}
+export type { Node } from './state.ts';
 
-/** A node that has not been started: its first input is 'start'. */
+/** The whole node is checked once in so many steps. */
+const STEPS_PER_CHECK = 4096;
+/** Passes over what a step has set off; a pass answers requests that were read, and those are bounded. */
+const PASSES_MAX = 1_000_000;
+
+/** A node that has not been started: its first input is 'start'. The first of log.dirs is an absolute path. */
 export function createNode(config: NodeConfig): Node {
-  return { config };
+  const ids = createIds();
+  const topics = createTopics(nextOwner(ids));
+  const producerIds = createProducerIds(nextOwner(ids));
+  const checkpoints = createCheckpoints(nextOwner(ids));
+  const folder = config['log.dirs'][0] ?? '';
+  return {
+    config,
+    ids,
+    nodeId: config['node.id'],
+    folder: folder.length > 1 && folder.endsWith('/') ? folder.slice(0, -1) : folder,
+    stage: 'new',
+    clusterId: '',
+    machines: new Map<number, Machine>([
+      [topics.owner, topics],
+      [producerIds.owner, producerIds],
+      [checkpoints.owner, checkpoints],
+    ]),
+    deadlines: createHeap(),
+    topics,
+    producerIds,
+    checkpoints,
+    sessions: createSessions(),
+    boot: null,
+    stop: null,
+    listeners: listenersOf(config),
+    connections: new Map(),
+    requestBytes: 0,
+    responseBytes: 0,
+    starved: [],
+    touched: [],
+    pumping: [],
+    ripe: [],
+    finished: [],
+    events: [],
+    complaints: { sinceMs: 0, count: 0, suppressed: 0 },
+    exit: null,
+    stepsCount: 0,
+  };
 }
 
 /** Takes one input to its end and pushes what is to be done into `out`. */
 export function stepNode(node: Node, env: Env, input: Input, out: Outbox): void {
-  assert(out.length >= 0 && env.nowMs >= 0 && node.config !== undefined && input.kind !== 'stop', 'not built yet');
+  if (node.stage === 'exited') return;
+  take(node, env, input, out);
+  finishStep(node, env, out);
+  if (node.exit !== null) {
+    node.stage = 'exited';
+    out.push({ kind: 'exit', code: node.exit.code, reason: node.exit.reason });
+    return;
+  }
+  node.stepsCount += 1;
+  if (node.stepsCount % STEPS_PER_CHECK === 0) checkNode(node);
 }
 
 /** When the node next wants a 'wake', on the clock of `env.nowMs`; Infinity for never. Asked after every step. */
 export function nodeDeadlineMs(node: Node): number {
-  return node.config === undefined ? 0 : Number.POSITIVE_INFINITY;
+  return node.stage === 'exited' ? Number.POSITIVE_INFINITY : earliestMs(node.deadlines);
 }
 
-/** Throws AssertionError if an invariant of the node is broken; true between any two steps. */
+/** Throws AssertionError if an invariant of the node is broken; true between any two steps. Walks over everything. */
 export function checkNode(node: Node): void {
-  assert(node.config !== undefined, 'a node has a configuration');
+  assert(node.touched.length === 0, 'a partition was not settled');
+  assert(node.pumping.length === 0, 'a connection was not pumped');
+  assert(node.ripe.length === 0, 'a ripe fetch was not answered');
+  assert(node.finished.length === 0, 'a finished produce was not answered');
+  checkHeap(node.deadlines);
+  for (const topic of node.topics.byName.values()) {
+    for (const { log, leader } of topic.partitions) {
+      checkLog(log);
+      checkLeader(leader);
+    }
+  }
+  for (const session of node.sessions.byId.values()) checkSession(session);
+  let unsentBytes = 0;
+  for (const connection of node.connections.values()) unsentBytes += connection.unsentBytes;
+  assert(unsentBytes === node.responseBytes, 'the budget of responses does not add up');
+  assert(node.requestBytes >= 0, 'the budget of requests is below nothing');
+}
+
+function take(node: Node, env: Env, input: Input, out: Outbox): void {
+  switch (input.kind) {
+    case 'start':
+      startNode(node, env, input.seed, out);
+      break;
+    case 'stop':
+      stopNode(node, env, out);
+      break;
+    case 'wake':
+      wake(node, env, out);
+      break;
+    case 'listening':
+    case 'listenFailed':
+      bootListening(node, env, input, out);
+      break;
+    case 'accepted':
+      acceptConnection(node, input, out);
+      break;
+    case 'frame':
+      takeFrame(node, env, input.connection, input.bytes, out);
+      break;
+    case 'sent':
+      noteSent(node, input.connection, input.sizeBytes);
+      break;
+    case 'closed':
+      dropConnection(node, input.connection);
+      break;
+    case 'connected':
+    case 'connectFailed':
+      break; // A node of one calls nobody.
+    default:
+      route(node, env, input, out);
+  }
+}
+
+/** To the machine that asked; one that is gone gets no answers. */
+function route(node: Node, env: Env, input: DiskInput | Extract<HostInput, { kind: 'entropy' }>, out: Outbox): void {
+  const machine = node.machines.get(input.owner);
+  if (machine === undefined) return;
+  switch (machine.kind) {
+    case 'boot':
+      stepBoot(node, env, machine, input, out);
+      break;
+    case 'topics':
+      stepTopics(node, env, input, out);
+      break;
+    default:
+      if (input.kind !== 'entropy') routeDisk(node, env, machine, input, out);
+  }
+}
+
+function routeDisk(node: Node, env: Env, machine: Machine, input: DiskInput, out: Outbox): void {
+  switch (machine.kind) {
+    case 'partition':
+      stepPartition(node, env, machine, input, out);
+      break;
+    case 'producerIds':
+      stepProducerIds(node, input, out);
+      break;
+    case 'checkpoints':
+      stepCheckpoints(node, input, out);
+      break;
+    case 'stop':
+      stepStop(node, machine, input, out);
+      break;
+    case 'boot':
+    case 'topics':
+      assert(false, 'these machines take every answer themselves');
+      break;
+    default:
+      unreachable(machine);
+  }
+}
+
+function wake(node: Node, env: Env, out: Outbox): void {
+  for (let due = takeDue(node.deadlines, env.nowMs); due !== null; due = takeDue(node.deadlines, env.nowMs)) {
+    wakeMachine(node, env, due, out);
+  }
+}
+
+function wakeMachine(node: Node, env: Env, machine: Machine | Fetch, out: Outbox): void {
+  switch (machine.kind) {
+    case 'partition':
+      wakePartition(node, env, machine, out);
+      break;
+    case 'fetch':
+      ripen(node, machine);
+      break;
+    case 'checkpoints':
+      wakeCheckpoints(node, env, out);
+      break;
+    case 'stop':
+      wakeStop(node, env, machine, out);
+      break;
+    case 'boot':
+    case 'topics':
+    case 'producerIds':
+      break; // They have no deadlines.
+    default:
+      unreachable(machine);
+  }
+}
+
+/** Everything that the input has set off, until nothing is left. */
+function finishStep(node: Node, env: Env, out: Outbox): void {
+  for (let passes = 0; ; passes++) {
+    assert(passes < PASSES_MAX, 'a step does not come to its end');
+    const partition = node.touched.pop();
+    if (partition !== undefined) {
+      settlePartition(node, partition);
+      continue;
+    }
+    const wait = node.finished.shift();
+    if (wait !== undefined) {
+      finishProduce(node, env, wait, out);
+      continue;
+    }
+    const fetch = node.ripe.shift();
+    if (fetch !== undefined) {
+      harvest(node, env, fetch, out);
+      continue;
+    }
+    const connection = node.pumping.shift();
+    if (connection !== undefined) {
+      pumpConnection(node, env, connection, out);
+      continue;
+    }
+    if (node.stop === null || node.exit !== null || !proceedStop(node, env, node.stop, out)) return;
+  }
 }

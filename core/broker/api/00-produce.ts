@@ -1,0 +1,109 @@
+/**
+ * Produce: v3–13. Appends one batch to each partition named.
+ *
+ * With acks=-1 the answer comes when every batch is below its partition's high watermark, with acks=1 when it is
+ * durable on this node, with acks=0 there is none, and an error then ends the connection, which is all that such a
+ * client can notice. Each partition succeeds or fails by itself; one that is not confirmed within `timeoutMs` is
+ * answered by REQUEST_TIMED_OUT, though its batch may still be committed. Version 13 names topics by id.
+ */
+import type { Env, Outbox } from '../../lib/world.ts';
+import { ErrorCode, errorName } from '../../protocol/errors.ts';
+import type { ProduceRequest, ProduceResponse } from '../../protocol/messages/00-produce.ts';
+import { appendToLeader, type Waiter } from '../../replication/leader.ts';
+import { answer, endConnection, finish } from '../answers.ts';
+import { touch } from '../partitions.ts';
+import type { Node, Request, Topic } from '../state.ts';
+
+const KEY = 0;
+const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
+const NO_RECORDS = new Uint8Array(0);
+
+type PartitionAnswer = ProduceResponse['responses'][number]['partitionResponses'][number];
+type PartitionData = ProduceRequest['topicData'][number]['partitionData'][number];
+
+/** A Produce request while its partitions work on it. */
+export interface ProduceWait extends Waiter {
+  readonly request: Request;
+  readonly acks: number;
+  readonly response: ProduceResponse;
+}
+
+/** Appends at once; answers when the last partition is done. */
+export function handleProduce(node: Node, env: Env, request: Request, body: ProduceRequest, out: Outbox): void {
+  // Beside the partitions the request itself counts as one, so that nothing is answered before all have been asked.
+  const wait: ProduceWait = {
+    remaining: 1,
+    request,
+    acks: body.acks,
+    response: { responses: [], throttleTimeMs: 0, nodeEndpoints: [] },
+  };
+  const untilMs = env.nowMs + Math.max(body.timeoutMs, 0);
+  for (const { name, topicId, partitionData } of body.topicData) {
+    const byId = request.version >= 13;
+    const topic = byId ? node.topics.byId.get(topicId) : node.topics.byName.get(name);
+    const partitionResponses: PartitionAnswer[] = [];
+    const missing = byId ? ErrorCode.UNKNOWN_TOPIC_ID : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+    for (const data of partitionData) {
+      partitionResponses.push(appendOne(node, env, wait, untilMs, topic, missing, data, out));
+    }
+    wait.response.responses.push({ name, topicId, partitionResponses });
+  }
+  wait.remaining -= 1;
+  if (wait.remaining === 0) finishProduce(node, env, wait, out);
+}
+
+/** All partitions are done. */
+export function finishProduce(node: Node, env: Env, wait: ProduceWait, out: Outbox): void {
+  const { request, acks, response } = wait;
+  if (acks !== 0) {
+    answer(node, request, KEY, response);
+    return;
+  }
+  finish(node, request);
+  const failed = firstError(response);
+  if (failed === null || request.connection === null) return;
+  endConnection(node, env, request.connection, `a batch with acks=0 failed: ${errorName(failed)}`, out);
+}
+
+function appendOne(
+  node: Node,
+  env: Env,
+  wait: ProduceWait,
+  untilMs: number,
+  topic: Topic | undefined,
+  missing: ErrorCode,
+  data: PartitionData,
+  out: Outbox,
+): PartitionAnswer {
+  const reply: PartitionAnswer = {
+    index: data.index,
+    errorCode: ErrorCode.NONE,
+    baseOffset: -1,
+    logAppendTimeMs: -1,
+    logStartOffset: -1,
+    recordErrors: [],
+    errorMessage: null,
+    currentLeader: NO_LEADER,
+  };
+  const { acks } = wait;
+  if (acks !== -1 && acks !== 0 && acks !== 1) {
+    reply.errorCode = ErrorCode.INVALID_REQUIRED_ACKS;
+    return reply;
+  }
+  const partition = topic?.partitions[data.index];
+  if (partition === undefined) {
+    reply.errorCode = topic === undefined ? missing : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+    return reply;
+  }
+  const records = data.records ?? NO_RECORDS;
+  appendToLeader(partition.leader, env, { records, acks, untilMs, waiter: wait, answer: reply }, out);
+  touch(node, partition);
+  return reply;
+}
+
+function firstError(response: ProduceResponse): number | null {
+  for (const { partitionResponses } of response.responses) {
+    for (const { errorCode } of partitionResponses) if (errorCode !== ErrorCode.NONE) return errorCode;
+  }
+  return null;
+}

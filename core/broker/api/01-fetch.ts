@@ -1,0 +1,136 @@
+/**
+ * Fetch: v4–18. Reads whole batches from many partitions, waiting for the client's minimum of bytes.
+ *
+ * Since version 7 a client may keep a session (KIP-227): epoch 0 asks for a new one and lists all partitions, a
+ * later epoch lists what changed, epoch -1 ends it. Version 12 brings the epoch of the last record that the client
+ * has, to find out that its log went another way (KIP-595), version 13 names topics by id. The work itself is in
+ * `fetch.ts`, the sessions are in `fetch-sessions.ts`.
+ */
+import { ZERO_UUID } from '../../lib/uuid.ts';
+import type { Env, Outbox } from '../../lib/world.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { FetchRequest } from '../../protocol/messages/01-fetch.ts';
+import { answer } from '../answers.ts';
+import { collect, harvest, ripen } from '../fetch.ts';
+import {
+  createSession,
+  dropSession,
+  type Fetch,
+  type FetchSession,
+  forget,
+  subscribe,
+  subscriptionKey,
+} from '../fetch-sessions.ts';
+import type { Node, Partition, Request } from '../state.ts';
+
+const KEY = 1;
+const FIRST_EPOCH = 0;
+const FINAL_EPOCH = -1;
+const EPOCH_MAX = 0x7fffffff;
+/** The longest that a fetch may wait, ms; clients ask for less than a second. */
+const WAIT_MS_MAX = 0x7fffffff;
+
+/** Answers at once when there is enough, else when there is or when the client's time is over. */
+export function handleFetch(node: Node, env: Env, request: Request, body: FetchRequest, out: Outbox): void {
+  const usesTopicIds = request.version >= 13;
+  const isNew = body.sessionEpoch === FIRST_EPOCH || body.sessionEpoch === FINAL_EPOCH;
+  const known = body.sessionId === 0 ? undefined : node.sessions.byId.get(body.sessionId);
+  const error = isNew ? ErrorCode.NONE : checkSession(known, body, usesTopicIds);
+  if (error !== ErrorCode.NONE) {
+    answer(node, request, KEY, { throttleTimeMs: 0, errorCode: error, sessionId: 0, responses: [] });
+    return;
+  }
+  // A fetch behind a parked one of its session completes that one at once, before it changes the session.
+  const parked = known?.parked ?? null;
+  if (parked !== null) {
+    ripen(node, parked);
+    harvest(node, env, parked, out);
+  }
+  let session = known;
+  if (isNew || session === undefined) {
+    if (known !== undefined) dropSession(node.sessions, known);
+    session = createSession(node.sessions, {
+      isRemembered: body.sessionEpoch === FIRST_EPOCH,
+      usesTopicIds,
+      size: countPartitions(body),
+      slotsMax: node.config['max.incremental.fetch.session.cache.slots'],
+      nowMs: env.nowMs,
+    });
+  } else {
+    session.epoch = session.epoch === EPOCH_MAX ? 1 : session.epoch + 1;
+    session.usedMs = env.nowMs;
+  }
+  if (!takeChanges(node, session, body)) {
+    answer(node, request, KEY, {
+      throttleTimeMs: 0,
+      errorCode: ErrorCode.INVALID_REQUEST,
+      sessionId: 0,
+      responses: [],
+    });
+    dropSession(node.sessions, session);
+    return;
+  }
+  const fetch = begin(node, env, request, session, isNew, body);
+  request.fetch = fetch;
+  collect(node, env, fetch, out);
+}
+
+function checkSession(session: FetchSession | undefined, body: FetchRequest, usesTopicIds: boolean): ErrorCode {
+  if (session === undefined) return ErrorCode.FETCH_SESSION_ID_NOT_FOUND;
+  if (session.epoch !== body.sessionEpoch) return ErrorCode.INVALID_FETCH_SESSION_EPOCH;
+  return session.usesTopicIds === usesTopicIds ? ErrorCode.NONE : ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR;
+}
+
+function begin(
+  node: Node,
+  env: Env,
+  request: Request,
+  session: FetchSession,
+  isFull: boolean,
+  body: FetchRequest,
+): Fetch {
+  const maxBytes = Math.min(body.maxBytes, node.config['fetch.max.bytes']);
+  const waitMs = Math.min(body.maxWaitMs, WAIT_MS_MAX);
+  return {
+    kind: 'fetch',
+    deadlineMs: Number.POSITIVE_INFINITY,
+    heapIndex: -1,
+    request,
+    session,
+    isFull,
+    // A minimum above the maximum could never be reached.
+    minBytes: Math.min(body.minBytes, maxBytes),
+    maxBytes,
+    untilMs: env.nowMs + Math.max(waitMs, 0),
+    isolationLevel: body.isolationLevel,
+    replicaId: request.version >= 15 ? body.replicaState.replicaId : body.replicaId,
+    stage: 'collecting',
+    slots: [],
+    pendingReads: 0,
+    bytes: 0,
+    hasErrors: false,
+  };
+}
+
+/** Adds, changes and forgets partitions as the client says. False when it lists too many. */
+function takeChanges(node: Node, session: FetchSession, body: FetchRequest): boolean {
+  for (const { topic, topicId, partitions } of body.forgottenTopicsData) {
+    const name = session.usesTopicIds ? topicId : topic;
+    for (const index of partitions) forget(session, subscriptionKey(name, index));
+  }
+  for (const { topic, topicId, partitions } of body.topics) {
+    const found = session.usesTopicIds ? node.topics.byId.get(topicId) : node.topics.byName.get(topic);
+    for (const asked of partitions) {
+      const partition: Partition | null = found?.partitions[asked.partition] ?? null;
+      const name = session.usesTopicIds ? '' : topic;
+      if (!subscribe(session, name, session.usesTopicIds ? topicId : ZERO_UUID, asked, partition)) return false;
+    }
+  }
+  return true;
+}
+
+function countPartitions(body: FetchRequest): number {
+  let count = 0;
+  for (const { partitions } of body.topics) count += partitions.length;
+  return count;
+}

@@ -1,0 +1,156 @@
+/**
+ * ListOffsets: v1–11. The offset of the first record that is not older than a timestamp, or of a special place.
+ *
+ * Special timestamps: -1 the end that readers see, -2 the start, -3 the record with the largest timestamp (v7,
+ * KIP-734), -4 the start of what is local (v8, KIP-405), -5 the end of what is tiered (v9, KIP-1005), -6 the first
+ * that is not tiered yet (v11, KIP-1023). Nothing is tiered here, so -5 and -6 have no offset, as with a Kafka that
+ * has no remote storage. A search that has to read files answers when they have been read.
+ */
+import type { Env, Outbox } from '../../lib/world.ts';
+import { findTimestamp, latestEpoch, maxTimestamp } from '../../log/log.ts';
+import type { TimestampFound } from '../../log/types.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { ListOffsetsRequest, ListOffsetsResponse } from '../../protocol/messages/02-list-offsets.ts';
+import { fence } from '../../replication/leader.ts';
+import { answer } from '../answers.ts';
+import { touch } from '../partitions.ts';
+import type { Node, Partition, Request } from '../state.ts';
+
+const KEY = 2;
+const LATEST = -1;
+const EARLIEST = -2;
+const MAX_TIMESTAMP = -3;
+const EARLIEST_LOCAL = -4;
+const LATEST_TIERED = -5;
+const EARLIEST_PENDING_UPLOAD = -6;
+/** The first version that knows each special timestamp, by its negative. */
+const SINCE: readonly number[] = [0, 1, 1, 7, 8, 9, 11];
+
+type Asked = ListOffsetsRequest['topics'][number]['partitions'][number];
+type PartitionAnswer = ListOffsetsResponse['topics'][number]['partitions'][number];
+
+/** A ListOffsets request while searches are under way. */
+interface Listing {
+  readonly request: Request;
+  readonly response: ListOffsetsResponse;
+  /** Searches that have not ended. */
+  remaining: number;
+}
+
+/** One search by timestamp. */
+export interface Lookup {
+  readonly listing: Listing;
+  readonly reply: PartitionAnswer;
+}
+
+/** Answers at once, or when the last search has ended. */
+export function handleListOffsets(node: Node, env: Env, request: Request, body: ListOffsetsRequest, out: Outbox): void {
+  const listing: Listing = { request, response: { throttleTimeMs: 0, topics: [] }, remaining: 1 };
+  for (const { name, partitions } of body.topics) {
+    const seen = new Set<number>();
+    const replies: PartitionAnswer[] = [];
+    for (const asked of partitions) {
+      const reply: PartitionAnswer = {
+        partitionIndex: asked.partitionIndex,
+        errorCode: ErrorCode.NONE,
+        timestamp: -1,
+        offset: -1,
+        leaderEpoch: -1,
+      };
+      replies.push(reply);
+      if (seen.has(asked.partitionIndex)) reply.errorCode = ErrorCode.INVALID_REQUEST;
+      else search(node, env, listing, name, asked, reply, out);
+      seen.add(asked.partitionIndex);
+    }
+    listing.response.topics.push({ name, partitions: replies });
+  }
+  finishOne(node, listing);
+}
+
+/** A search has ended; `ticket` may be one that nobody waits for. */
+export function finishLookup(node: Node, partition: Partition, ticket: number, found: TimestampFound): void {
+  const lookup = partition.lookups.get(ticket);
+  if (lookup === undefined) return;
+  partition.lookups.delete(ticket);
+  take(lookup.reply, found);
+  finishOne(node, lookup.listing);
+}
+
+/** The log is closed or failed: searches end without a result. */
+export function failLookups(node: Node, partition: Partition): void {
+  for (const lookup of partition.lookups.values()) {
+    lookup.reply.errorCode = ErrorCode.KAFKA_STORAGE_ERROR;
+    finishOne(node, lookup.listing);
+  }
+  partition.lookups.clear();
+}
+
+function search(
+  node: Node,
+  env: Env,
+  listing: Listing,
+  name: string,
+  asked: Asked,
+  reply: PartitionAnswer,
+  out: Outbox,
+): void {
+  const partition = node.topics.byName.get(name)?.partitions[asked.partitionIndex];
+  if (partition === undefined) {
+    reply.errorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+    return;
+  }
+  reply.errorCode = fence(partition.leader, asked.currentLeaderEpoch);
+  if (reply.errorCode !== ErrorCode.NONE) return;
+  const { timestamp } = asked;
+  const since = timestamp >= 0 ? 0 : (SINCE[-timestamp] ?? Number.POSITIVE_INFINITY);
+  if (since > listing.request.version) {
+    reply.errorCode = ErrorCode.UNSUPPORTED_VERSION;
+    return;
+  }
+  if (timestamp < 0 && timestamp !== MAX_TIMESTAMP) {
+    special(partition, timestamp, reply);
+    return;
+  }
+  const { log, leader } = partition;
+  const outcome =
+    timestamp === MAX_TIMESTAMP
+      ? maxTimestamp(log, env, leader.highWatermark, out)
+      : findTimestamp(log, env, timestamp, leader.highWatermark, out);
+  touch(node, partition);
+  if (outcome.kind === 'found') {
+    take(reply, outcome.found);
+  } else {
+    listing.remaining += 1;
+    partition.lookups.set(outcome.ticket, { listing, reply });
+  }
+}
+
+function special(partition: Partition, timestamp: number, reply: PartitionAnswer): void {
+  switch (timestamp) {
+    case LATEST:
+      reply.offset = partition.leader.highWatermark;
+      reply.leaderEpoch = latestEpoch(partition.log);
+      break;
+    case EARLIEST:
+    case EARLIEST_LOCAL:
+      reply.offset = partition.log.start;
+      break;
+    case LATEST_TIERED:
+    case EARLIEST_PENDING_UPLOAD:
+      break;
+    default:
+      reply.errorCode = ErrorCode.UNSUPPORTED_VERSION;
+  }
+}
+
+function take(reply: PartitionAnswer, found: TimestampFound): void {
+  reply.errorCode = found.error;
+  reply.timestamp = found.timestampMs;
+  reply.offset = found.offset;
+  reply.leaderEpoch = found.leaderEpoch;
+}
+
+function finishOne(node: Node, listing: Listing): void {
+  listing.remaining -= 1;
+  if (listing.remaining === 0) answer(node, listing.request, KEY, listing.response);
+}

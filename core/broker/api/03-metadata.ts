@@ -1,0 +1,135 @@
+/**
+ * Metadata: v0–13. Which topics there are, and whom to ask for each partition.
+ *
+ * An empty list means all topics in version 0 and none since version 1, where null means all. A missing topic is
+ * created if the client allows it (always, before version 4) and the node is set so; the answer then waits until
+ * the topic can be used, so that what it says holds. Since version 12 topics can be named by id.
+ */
+
+import { ZERO_UUID } from '../../lib/uuid.ts';
+import type { Env, Outbox } from '../../lib/world.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/03-metadata.ts';
+import { addressFor } from '../addresses.ts';
+import { answer } from '../answers.ts';
+import { isTopicName } from '../files.ts';
+import type { Node, Request, Topic } from '../state.ts';
+import { collides, createTopic } from '../topics.ts';
+
+/** What a client may do where nobody checks: read, write, create, delete, alter, describe, and the same of configs. */
+const TOPIC_OPERATIONS = 0b1101_1111_1000;
+/** Create, alter, describe, act as a broker, describe and alter configs, write idempotently. */
+export const CLUSTER_OPERATIONS = 0b1_1111_1010_0000;
+/** "Not asked for". */
+export const NO_OPERATIONS = -2147483648;
+
+const KEY = 3;
+/** Kafka makes these itself, with settings of their own; so will we. */
+const RESERVED: ReadonlySet<string> = new Set([
+  '__consumer_offsets',
+  '__transaction_state',
+  '__share_group_state',
+  '__cluster_metadata',
+]);
+
+type TopicAnswer = MetadataResponse['topics'][number];
+
+/** A Metadata request that waits for topics in the making. */
+export interface MetadataWait {
+  readonly request: Request;
+  readonly body: MetadataRequest;
+  /** Topics that are not done. */
+  remaining: number;
+  /** Topics that could not be made, with the error to answer. */
+  readonly failed: Map<string, ErrorCode>;
+}
+
+/** Answers at once, or when the topics that it creates are done. */
+export function handleMetadata(node: Node, _env: Env, request: Request, body: MetadataRequest, out: Outbox): void {
+  const wait: MetadataWait = { request, body, remaining: 0, failed: new Map() };
+  const mayCreate = (request.version < 4 || body.allowAutoTopicCreation) && node.config['auto.create.topics.enable'];
+  if (mayCreate && body.topics !== null) {
+    for (const { name } of body.topics) {
+      if (name === null || node.topics.byName.has(name) || checkName(node, name) !== ErrorCode.NONE) continue;
+      if (RESERVED.has(name)) continue;
+      const isTaken = createTopic(node, name, node.config['num.partitions'], wait, out);
+      if (!isTaken) wait.failed.set(name, ErrorCode.LEADER_NOT_AVAILABLE);
+    }
+  }
+  if (wait.remaining === 0) answerMetadata(node, wait);
+}
+
+/** Answers with what is known now. */
+export function answerMetadata(node: Node, wait: MetadataWait): void {
+  const { request, body } = wait;
+  const address = addressFor(node, request.connection);
+  const wantsOperations = request.version >= 8;
+  const operations = wantsOperations && body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NO_OPERATIONS;
+  const wantsAll = body.topics === null || (request.version === 0 && body.topics.length === 0);
+  const topics: TopicAnswer[] = [];
+  if (wantsAll) for (const topic of node.topics.byName.values()) topics.push(describe(node, topic, operations));
+  else for (const asked of body.topics ?? []) topics.push(findTopic(node, wait, asked, operations));
+  const wantsCluster = request.version >= 8 && request.version <= 10 && body.includeClusterAuthorizedOperations;
+  answer(node, request, KEY, {
+    throttleTimeMs: 0,
+    brokers: [{ nodeId: node.nodeId, host: address.host, port: address.port, rack: node.config['broker.rack'] }],
+    clusterId: node.clusterId,
+    controllerId: node.nodeId,
+    topics,
+    clusterAuthorizedOperations: wantsCluster ? CLUSTER_OPERATIONS : NO_OPERATIONS,
+    errorCode: ErrorCode.NONE,
+  });
+}
+
+function findTopic(
+  node: Node,
+  wait: MetadataWait,
+  asked: { readonly topicId: string; readonly name: string | null },
+  operations: number,
+): TopicAnswer {
+  if (asked.name === null || asked.topicId !== ZERO_UUID) {
+    const topic = node.topics.byId.get(asked.topicId);
+    if (topic !== undefined) return describe(node, topic, operations);
+    if (wait.request.version < 12) return unknown(ErrorCode.INVALID_REQUEST, asked.name ?? '', ZERO_UUID);
+    return unknown(ErrorCode.UNKNOWN_TOPIC_ID, null, asked.topicId);
+  }
+  const topic = node.topics.byName.get(asked.name);
+  if (topic !== undefined) return describe(node, topic, operations);
+  const bad = checkName(node, asked.name);
+  const error = bad !== ErrorCode.NONE ? bad : (wait.failed.get(asked.name) ?? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION);
+  return unknown(error, asked.name, ZERO_UUID);
+}
+
+function checkName(node: Node, name: string): ErrorCode {
+  return isTopicName(name) && !collides(node.topics, name) ? ErrorCode.NONE : ErrorCode.INVALID_TOPIC_EXCEPTION;
+}
+
+function unknown(error: ErrorCode, name: string | null, topicId: string): TopicAnswer {
+  return {
+    errorCode: error,
+    name,
+    topicId,
+    isInternal: false,
+    partitions: [],
+    topicAuthorizedOperations: NO_OPERATIONS,
+  };
+}
+
+function describe(node: Node, topic: Topic, operations: number): TopicAnswer {
+  return {
+    errorCode: ErrorCode.NONE,
+    name: topic.name,
+    topicId: topic.id,
+    isInternal: false,
+    partitions: topic.partitions.map((partition) => ({
+      errorCode: ErrorCode.NONE,
+      partitionIndex: partition.index,
+      leaderId: node.nodeId,
+      leaderEpoch: partition.leader.epoch,
+      replicaNodes: [node.nodeId],
+      isrNodes: [node.nodeId],
+      offlineReplicas: [],
+    })),
+    topicAuthorizedOperations: operations,
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * ApiVersions: v0–5. Says which APIs and versions this node serves.
+ *
+ * A version that we do not know is answered by version 0 with UNSUPPORTED_VERSION and our own range, so that the
+ * client can ask again (KIP-511). Since version 3 the client names itself, and a name that makes no sense is refused.
+ * Version 5 may say which node the client believes to talk to: another one is told to start over (KIP-1242).
+ * Features are listed only when this node serves them: none yet.
+ */
+import type { Env, Outbox } from '../../lib/world.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { ApiVersionsRequest, ApiVersionsResponse } from '../../protocol/messages/18-api-versions.ts';
+import { answer, answerAs } from '../answers.ts';
+import type { Node, Request } from '../state.ts';
+import { SERVED } from './table.ts';
+
+const KEY = 18;
+const SOFTWARE = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?$/;
+
+type ApiKeys = ApiVersionsResponse['apiKeys'];
+
+/** All that this node serves. */
+function servedKeys(): ApiKeys {
+  return SERVED.map(({ api }) => ({
+    apiKey: api.key,
+    minVersion: api.advertised.since,
+    maxVersion: api.advertised.until,
+  }));
+}
+
+/** Answers an ApiVersions request of a version that we do not know. False for any other API: nothing is done. */
+export function answerUnknownVersion(node: Node, request: Request): boolean {
+  if (request.apiKey !== KEY) return false;
+  const own = servedKeys().filter((key) => key.apiKey === KEY);
+  answerAs(node, request, KEY, 0, { errorCode: ErrorCode.UNSUPPORTED_VERSION, apiKeys: own, throttleTimeMs: 0 });
+  return true;
+}
+
+/** Answers at once. */
+export function handleApiVersions(
+  node: Node,
+  _env: Env,
+  request: Request,
+  body: ApiVersionsRequest,
+  _out: Outbox,
+): void {
+  const error = check(node, request, body);
+  answer(node, request, KEY, {
+    errorCode: error,
+    apiKeys: error === ErrorCode.NONE ? servedKeys() : [],
+    throttleTimeMs: 0,
+    supportedFeatures: [],
+    finalizedFeaturesEpoch: error === ErrorCode.NONE ? 0 : -1,
+    finalizedFeatures: [],
+  });
+}
+
+function check(node: Node, request: Request, body: ApiVersionsRequest): ErrorCode {
+  if (request.version < 3) return ErrorCode.NONE;
+  if (!SOFTWARE.test(body.clientSoftwareName)) return ErrorCode.INVALID_REQUEST;
+  if (!SOFTWARE.test(body.clientSoftwareVersion)) return ErrorCode.INVALID_REQUEST;
+  const isElsewhere =
+    (body.clusterId !== null && body.clusterId !== node.clusterId) || (body.nodeId >= 0 && body.nodeId !== node.nodeId);
+  return isElsewhere ? ErrorCode.REBOOTSTRAP_REQUIRED : ErrorCode.NONE;
+}

@@ -1,0 +1,43 @@
+/**
+ * OffsetForLeaderEpoch: v2–4. Where the records of a leader epoch end, so that whoever read from an earlier leader
+ * can tell from where its copy differs (KIP-101, KIP-279, KIP-320).
+ */
+import type { Env, Outbox } from '../../lib/world.ts';
+import { endOffsetForEpoch } from '../../log/log.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type {
+  OffsetForLeaderEpochRequest,
+  OffsetForLeaderEpochResponse,
+} from '../../protocol/messages/23-offset-for-leader-epoch.ts';
+import { fence } from '../../replication/leader.ts';
+import { answer } from '../answers.ts';
+import type { Node, Partition, Request } from '../state.ts';
+
+const KEY = 23;
+
+type Asked = OffsetForLeaderEpochRequest['topics'][number]['partitions'][number];
+type Answer = OffsetForLeaderEpochResponse['topics'][number]['partitions'][number];
+
+/** Answers at once. */
+export function handleOffsetForLeaderEpoch(
+  node: Node,
+  _env: Env,
+  request: Request,
+  body: OffsetForLeaderEpochRequest,
+  _out: Outbox,
+): void {
+  const topics = body.topics.map(({ topic, partitions }) => ({
+    topic,
+    partitions: partitions.map((asked) => answerOne(node.topics.byName.get(topic)?.partitions[asked.partition], asked)),
+  }));
+  answer(node, request, KEY, { throttleTimeMs: 0, topics });
+}
+
+function answerOne(partition: Partition | undefined, asked: Asked): Answer {
+  const none = { partition: asked.partition, leaderEpoch: -1, endOffset: -1 };
+  if (partition === undefined) return { ...none, errorCode: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION };
+  const fenced = fence(partition.leader, asked.currentLeaderEpoch);
+  if (fenced !== ErrorCode.NONE) return { ...none, errorCode: fenced };
+  const { leaderEpoch, endOffset } = endOffsetForEpoch(partition.log, asked.leaderEpoch);
+  return { partition: asked.partition, errorCode: ErrorCode.NONE, leaderEpoch, endOffset };
+}

@@ -1,0 +1,168 @@
+/**
+ * The small text files of a log directory, in Apache Kafka's formats: read and written as pure functions.
+ *
+ * `meta.properties` says whose directory it is; `partition.metadata` in each partition's folder carries the topic's
+ * id; checkpoints carry one offset a partition; the clean-shutdown marker says that nothing needs recovery. Each is
+ * put in place whole ('replace'), so a crash leaves the old text or the new one. A text that does not parse is
+ * 'malformed', and what that means is the reader's business.
+ */
+import { ProtocolError } from '../lib/protocol-error.ts';
+import { decodeUtf8 } from '../lib/utf8.ts';
+import { isUuid, UUID_BYTES, uuidFromBytes } from '../lib/uuid.ts';
+
+/** Whose directory it is: written once, when the directory is formatted. */
+export const META_PROPERTIES = 'meta.properties';
+/** Present while the last stop was clean and nothing has been written since. */
+export const CLEAN_SHUTDOWN = '.kafka_cleanshutdown';
+/** Where recovery of each partition begins. */
+export const RECOVERY_POINTS = 'recovery-point-offset-checkpoint';
+/** What each partition had shown to its readers. */
+export const HIGH_WATERMARKS = 'replication-offset-checkpoint';
+/** Where each partition begins, when records were deleted from its front. */
+export const LOG_STARTS = 'log-start-offset-checkpoint';
+/** In a partition's folder: the id of its topic. */
+export const PARTITION_METADATA = 'partition.metadata';
+/** Ours, until the metadata log hands out producer ids: the next one that was never promised to anyone. */
+export const PRODUCER_IDS = 'tidemark-producer-ids';
+
+/** What `meta.properties` holds, in version 1. */
+export interface MetaProperties {
+  readonly version: number;
+  readonly clusterId: string;
+  readonly nodeId: number;
+  /** Absent in directories that Kafka before 3.7 made. */
+  readonly directoryId: string | null;
+}
+
+/** One line of a checkpoint. */
+export interface CheckpointLine {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+}
+
+const LINES_MAX = 1_000_000;
+const INTEGER = /^-?[0-9]{1,15}$/;
+
+/** The text of a small file; one that is not UTF-8 reads as a text that no format of ours accepts. */
+export function fileText(bytes: Uint8Array): string {
+  try {
+    return decodeUtf8(bytes, 0, bytes.length);
+  } catch (error) {
+    if (error instanceof ProtocolError) return '?';
+    throw error;
+  }
+}
+
+/** `meta.properties` as text. */
+export function formatMetaProperties(meta: MetaProperties): string {
+  const directory = meta.directoryId === null ? '' : `directory.id=${meta.directoryId}\n`;
+  return `#\ncluster.id=${meta.clusterId}\n${directory}node.id=${meta.nodeId}\nversion=${meta.version}\n`;
+}
+
+/** Reads `meta.properties`; a sentence's end ("has no version") when it cannot be read. */
+export function parseMetaProperties(text: string): MetaProperties | { readonly problem: string } {
+  const values = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const trimmed = line.trim();
+    const equals = trimmed.indexOf('=');
+    if (trimmed.startsWith('#') || trimmed === '') continue;
+    if (equals < 1) return { problem: 'holds a line that is not name=value' };
+    values.set(trimmed.slice(0, equals).trim(), trimmed.slice(equals + 1).trim());
+  }
+  const version = values.get('version');
+  if (version === undefined || !INTEGER.test(version)) return { problem: 'has no version' };
+  if (version !== '1') return { problem: `has version ${version}, and this node knows version 1 only` };
+  const nodeId = values.get('node.id');
+  if (nodeId === undefined || !INTEGER.test(nodeId)) return { problem: 'has no node.id' };
+  const clusterId = values.get('cluster.id');
+  if (clusterId === undefined || clusterId === '') return { problem: 'has no cluster.id' };
+  return { version: 1, clusterId, nodeId: Number(nodeId), directoryId: values.get('directory.id') ?? null };
+}
+
+/** `partition.metadata` as text. */
+export function formatPartitionMetadata(topicId: string): string {
+  return `version: 0\ntopic_id: ${topicId}`;
+}
+
+/** The topic's id in a `partition.metadata`. */
+export function parsePartitionMetadata(text: string): string | 'malformed' {
+  const lines = text.trim().split('\n');
+  if (lines.length !== 2 || lines[0]!.trim() !== 'version: 0') return 'malformed';
+  const second = lines[1]!.trim();
+  const id = second.startsWith('topic_id: ') ? second.slice('topic_id: '.length) : '';
+  return isUuid(id) ? id : 'malformed';
+}
+
+/** A checkpoint as text: version, count, then a line each. */
+export function formatCheckpoint(lines: readonly CheckpointLine[]): string {
+  const text = ['0', String(lines.length)];
+  for (const line of lines) text.push(`${line.topic} ${line.partition} ${line.offset}`);
+  return `${text.join('\n')}\n`;
+}
+
+/** The key of a partition in a parsed checkpoint: as its folder is called. */
+export function partitionName(topic: string, partition: number): string {
+  return `${topic}-${partition}`;
+}
+
+/** Offsets by `partitionName`. */
+export function parseCheckpoint(text: string): Map<string, number> | 'malformed' {
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  if (lines[0] !== '0' || lines[1] === undefined || !INTEGER.test(lines[1])) return 'malformed';
+  if (lines.length > LINES_MAX || Number(lines[1]) !== lines.length - 2) return 'malformed';
+  const offsets = new Map<string, number>();
+  for (let i = 2; i < lines.length; i++) {
+    const [topic, partition, offset, rest] = lines[i]!.split(' ');
+    if (topic === undefined || partition === undefined || offset === undefined) return 'malformed';
+    if (rest !== undefined || !INTEGER.test(partition) || !INTEGER.test(offset)) return 'malformed';
+    if (Number(offset) < 0 || Number(partition) < 0) return 'malformed';
+    offsets.set(partitionName(topic, Number(partition)), Number(offset));
+  }
+  return offsets;
+}
+
+/** The marker of a clean stop. */
+export function formatCleanShutdown(): string {
+  return '{"version":0,"brokerEpoch":-1}';
+}
+
+/** The next producer id that nobody was given, as text. */
+export function formatProducerIds(next: number): string {
+  return `0\n${next}\n`;
+}
+
+/** Reads what `formatProducerIds` wrote. */
+export function parseProducerIds(text: string): number | 'malformed' {
+  const [version, next, end] = text.split('\n');
+  if (version !== '0' || next === undefined || end !== '' || !INTEGER.test(next)) return 'malformed';
+  return Number(next) < 0 ? 'malformed' : Number(next);
+}
+
+/** The topic and partition that a folder is called after; null when it is not a partition's. */
+export function parseFolderName(name: string): { readonly topic: string; readonly partition: number } | null {
+  const dash = name.lastIndexOf('-');
+  const partition = name.slice(dash + 1);
+  if (dash < 1 || !/^(0|[1-9][0-9]{0,8})$/.test(partition)) return null;
+  const topic = name.slice(0, dash);
+  return isTopicName(topic) ? { topic, partition: Number(partition) } : null;
+}
+
+/** Whether Kafka accepts a topic of this name: it must fit a folder's name and look harmless in one. */
+export function isTopicName(name: string): boolean {
+  return name.length <= TOPIC_NAME_MAX && name !== '.' && name !== '..' && /^[a-zA-Z0-9._-]+$/.test(name);
+}
+
+/** Characters; a folder's name has room for the partition's number behind it. */
+export const TOPIC_NAME_MAX = 249;
+
+/** A random uuid (RFC 9562, version 4) from 16 unpredictable bytes at `at`; never one that begins with '-'. */
+export function randomUuid(entropy: Uint8Array, at: number): string {
+  const bytes = new Uint8Array(UUID_BYTES);
+  bytes.set(entropy.subarray(at, at + UUID_BYTES));
+  bytes[0]! &= 0x7f; // A leading '-' would read as a flag on a command line.
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return uuidFromBytes(bytes, 0);
+}

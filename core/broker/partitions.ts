@@ -1,0 +1,138 @@
+/**
+ * Partitions within the node: they are opened, take their logs' answers, and pass on what became durable.
+ *
+ * A step that changes a partition marks it as touched; before the step ends, `settlePartition` raises the high
+ * watermark, answers producers, marks the fetch sessions that read it, and gives the heap its new deadline. Nothing
+ * here walks over partitions that were not touched.
+ */
+import { assert, unreachable } from '../lib/assert.ts';
+import { setDeadline } from '../lib/heap.ts';
+import { nextOwner } from '../lib/ids.ts';
+import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import { checkLog, createLog, logDeadlineMs, openLog, stepLog, wakeLog } from '../log/log.ts';
+import type { LogConfig, LogEvent, LogFound } from '../log/types.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import { advance, checkLeader, createLeader, cutBack, expire, failAll, takeLead } from '../replication/leader.ts';
+import { finishLookup } from './api/02-list-offsets.ts';
+import { bootPartitionOpened } from './boot.ts';
+import { noteCommitted } from './checkpoints.ts';
+import { exitNode } from './exit.ts';
+import { markCommitted, takeRead } from './fetch.ts';
+import { partitionName } from './files.ts';
+import type { Node, Partition, Topic } from './state.ts';
+import { stopPartitionClosed } from './stop.ts';
+import { topicPartitionOpened } from './topics.ts';
+
+/** Makes the partition's machine; `openPartition` asks for its files. Its number must be the next of the topic. */
+export function createPartition(node: Node, topic: Topic, config: LogConfig): Partition {
+  const index = topic.partitions.length;
+  const owner = nextOwner(node.ids);
+  const folder = `${node.folder}/${partitionName(topic.name, index)}`;
+  const log = createLog({ owner, ids: node.ids, topic: topic.name, partition: index, folder, config });
+  const partition: Partition = {
+    kind: 'partition',
+    deadlineMs: Number.POSITIVE_INFINITY,
+    heapIndex: -1,
+    topic,
+    index,
+    log,
+    leader: createLeader(log, node.config['min.insync.replicas']),
+    subscriptions: [],
+    reads: new Map(),
+    lookups: new Map(),
+    isTouched: false,
+    uncheckpointedBytes: 0,
+  };
+  topic.partitions.push(partition);
+  node.machines.set(owner, partition);
+  return partition;
+}
+
+/** Opens the log; whoever waits for the partition is told once it leads. */
+export function openPartition(node: Node, env: Env, partition: Partition, found: LogFound, out: Outbox): void {
+  openLog(partition.log, env, found, out);
+  touch(node, partition);
+}
+
+/** Marks that the partition must be settled before the step ends. */
+export function touch(node: Node, partition: Partition): void {
+  if (partition.isTouched) return;
+  partition.isTouched = true;
+  node.touched.push(partition);
+}
+
+/** Takes an answer of the disk to the partition's log. */
+export function stepPartition(node: Node, env: Env, partition: Partition, input: DiskInput, out: Outbox): void {
+  stepLog(partition.log, env, input, out, node.events);
+  takeEvents(node, env, partition, out);
+  touch(node, partition);
+}
+
+/** The partition's deadline has come, or might have. */
+export function wakePartition(node: Node, env: Env, partition: Partition, out: Outbox): void {
+  wakeLog(partition.log, env, out, node.events);
+  takeEvents(node, env, partition, out);
+  expire(partition.leader, env.nowMs, node.finished);
+  touch(node, partition);
+}
+
+/** What a touched partition owes to others before the step ends. */
+export function settlePartition(node: Node, partition: Partition): void {
+  partition.isTouched = false;
+  const { leader, log } = partition;
+  if (leader.epoch >= 0) {
+    const before = leader.highWatermark;
+    const sizeBytes = advance(leader, node.finished);
+    if (leader.highWatermark > before) {
+      noteCommitted(node, partition, sizeBytes);
+      markCommitted(node, partition, sizeBytes);
+    }
+  }
+  const logMs = logDeadlineMs(log);
+  setDeadline(node.deadlines, partition, Math.min(logMs, leader.expiryMs));
+  checkLog(log);
+  checkLeader(leader);
+}
+
+function takeEvents(node: Node, env: Env, partition: Partition, out: Outbox): void {
+  const { events } = node;
+  for (let i = 0; i < events.length; i++) takeEvent(node, env, partition, events[i]!, out);
+  events.length = 0;
+}
+
+function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, out: Outbox): void {
+  switch (event.kind) {
+    case 'opened':
+      takeLead(partition.leader, out);
+      if (node.boot !== null) bootPartitionOpened(node, env, out);
+      topicPartitionOpened(node, env, partition.topic, out);
+      break;
+    case 'durable':
+      break; // Settling the partition sees it.
+    case 'cutBack':
+      cutBack(partition.leader, event.offset, node.finished);
+      break;
+    case 'readDone':
+      takeRead(node, partition, event.ticket, event.outcome);
+      break;
+    case 'timestampFound':
+      finishLookup(node, partition, event.ticket, event.found);
+      break;
+    case 'closed':
+      stopPartitionClosed(node, env, partition, out);
+      break;
+    case 'failed':
+      failPartition(node, partition, event.detail);
+      break;
+    default:
+      unreachable(event);
+  }
+}
+
+/** The disk below the partition failed. It is the node's only log directory, so the node ends, answers first. */
+function failPartition(node: Node, partition: Partition, detail: string): void {
+  assert(partition.log.state === 'failed', 'a log that works has not failed');
+  failAll(partition.leader, ErrorCode.KAFKA_STORAGE_ERROR, 'the disk below the partition failed', node.finished);
+  const name = partitionName(partition.topic.name, partition.index);
+  exitNode(node, 1, `the log directory ${node.folder} failed (${name}: ${detail}); it is the only one of this node`);
+}

@@ -1,0 +1,153 @@
+/**
+ * What a node remembers: the shapes of its machines and how they point at each other. Plain data; the behaviour is
+ * in the files beside this one. A crash forgets all of it.
+ *
+ * Machines that ask the world have an owner number, under which `Node.machines` finds them when the answer comes; a
+ * machine that is gone is no longer in the map, and its answers are dropped. Machines that want to be woken are in
+ * `Node.deadlines`.
+ */
+import type { NodeConfig } from '../config/settings.ts';
+import type { DeadlineHeap, Timed } from '../lib/heap.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { Queue } from '../lib/queue.ts';
+import type { ConnectionId } from '../lib/world.ts';
+import type { Log } from '../log/log.ts';
+import type { LogEvent } from '../log/types.ts';
+import type { Leader } from '../replication/leader.ts';
+import type { ProduceWait } from './api/00-produce.ts';
+import type { Lookup } from './api/02-list-offsets.ts';
+import type { Boot } from './boot.ts';
+import type { Checkpoints } from './checkpoints.ts';
+import type { Fetch, FetchSlot, Sessions, Subscription } from './fetch-sessions.ts';
+import type { ProducerIds } from './producer-ids.ts';
+import type { Stop } from './stop.ts';
+import type { Topics } from './topics.ts';
+
+/** One topic. Shown to clients from the moment that all its partitions have a leader. */
+export interface Topic {
+  readonly name: string;
+  /** As in `partition.metadata` of each partition. */
+  readonly id: string;
+  /** By partition number, without gaps. */
+  readonly partitions: Partition[];
+}
+
+/** One partition that this node keeps: its log, its leader, and those who wait for it. */
+export interface Partition extends Timed {
+  readonly kind: 'partition';
+  readonly topic: Topic;
+  readonly index: number;
+  readonly log: Log;
+  readonly leader: Leader<ProduceWait>;
+  /** The fetch sessions that read it; each knows its place here. */
+  readonly subscriptions: Subscription[];
+  /** Reads from files that a fetch waits for, by ticket. */
+  readonly reads: Map<number, FetchSlot>;
+  /** Searches by timestamp that ListOffsets waits for, by ticket. */
+  readonly lookups: Map<number, Lookup>;
+  /** Whether it is in `Node.touched`. */
+  isTouched: boolean;
+  /** Bytes that became durable since its recovery point was last written down. */
+  uncheckpointedBytes: number;
+}
+
+/** What a connection's client asked, from its arrival until its answer has been handed to the network. */
+export interface Request {
+  /** Null once the connection is gone: the work ends as it can, and the answer is dropped. */
+  connection: Connection | null;
+  /** The frame, until the request is handled. */
+  frame: Uint8Array | null;
+  /** Of the frame; charged to the node's budget until the request is done. */
+  readonly sizeBytes: number;
+  state: 'received' | 'working' | 'done';
+  apiKey: number;
+  version: number;
+  correlationId: number;
+  clientId: string | null;
+  /** The answer while it waits for its turn; null before, and for a request that has none. */
+  parts: readonly Uint8Array[] | null;
+  /** The fetch that works on it, to be ended with the connection. */
+  fetch: Fetch | null;
+}
+
+/** One accepted connection. */
+export interface Connection {
+  readonly id: ConnectionId;
+  /** Index in `Node.listeners`. */
+  readonly listener: number;
+  readonly peerHost: string;
+  readonly peerPort: number;
+  /** The address that the peer reached, for advertising. */
+  readonly localHost: string;
+  /** In order of arrival; answers leave in this order. */
+  readonly requests: Queue<Request>;
+  /** How many of `requests`, from the front, have been taken up. */
+  taken: number;
+  /** Bytes of answers that are made and have not left. */
+  unsentBytes: number;
+  isPaused: boolean;
+  /** Whether it waits in `Node.starved` for the budget of the node. */
+  isStarved: boolean;
+  /** Whether it is in `Node.pumping`. */
+  isPumping: boolean;
+  /** We have closed it: what still comes is passed over. */
+  isClosing: boolean;
+}
+
+/** One address that the node listens on. */
+export interface ListenerState {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** Null: clients are told the address that they reached. */
+  readonly advertised: { readonly host: string; readonly port: number } | null;
+  /** 0 until the world says which. */
+  boundPort: number;
+}
+
+/** Machines that ask the world. */
+export type Machine = Partition | Boot | Topics | ProducerIds | Checkpoints | Stop;
+
+/** new: not started. exited: the last effect has been pushed; every input is passed over. */
+export type NodeStage = 'new' | 'booting' | 'serving' | 'stopping' | 'exited';
+
+/** The state of one node, changed in place by `stepNode` only. */
+export interface Node {
+  readonly config: NodeConfig;
+  readonly ids: Ids;
+  readonly nodeId: number;
+  /** The log directory, absolute. */
+  readonly folder: string;
+  stage: NodeStage;
+  /** From `meta.properties`; empty before it is read. */
+  clusterId: string;
+  readonly machines: Map<number, Machine>;
+  readonly deadlines: DeadlineHeap<Machine | Fetch>;
+  readonly topics: Topics;
+  readonly producerIds: ProducerIds;
+  readonly checkpoints: Checkpoints;
+  readonly sessions: Sessions;
+  /** Null unless the node boots or stops. */
+  boot: Boot | null;
+  stop: Stop | null;
+  readonly listeners: ListenerState[];
+  readonly connections: Map<ConnectionId, Connection>;
+  /** Bytes of requests that have come and are not done; above queued.max.request.bytes sockets are not read. */
+  requestBytes: number;
+  /** Bytes of answers made and not sent; above tidemark.responses.max.bytes fetches return less. */
+  responseBytes: number;
+  /** Connections that are not read until `requestBytes` has fallen. */
+  readonly starved: Connection[];
+  /** What the current step has to finish: empty between steps. */
+  readonly touched: Partition[];
+  readonly pumping: Connection[];
+  readonly ripe: Fetch[];
+  readonly finished: ProduceWait[];
+  readonly events: LogEvent[];
+  /** How many lines about clients' faults may still be said in this interval. */
+  readonly complaints: { sinceMs: number; count: number; suppressed: number };
+  /** Set when the node ends with this step. */
+  exit: { readonly code: number; readonly reason: string } | null;
+  /** Inputs taken, for the rhythm of whole-node checks. */
+  stepsCount: number;
+}

@@ -1,0 +1,159 @@
+/**
+ * A clean stop, by named stages: draining → closing → checkpoints → marker, then exit 0.
+ *
+ * draining: nothing new is accepted or taken up; produces wait for their syncs, fetches are answered with what there
+ * is, and each connection is closed behind its last answer. closing: every log is closed, a bounded number at a time.
+ * Then the checkpoints are written, and last of all the marker that tells the next start that nothing needs recovery.
+ * A crash, or the time limit, at any stage leaves no marker, and the next start recovers.
+ */
+import { assert } from '../lib/assert.ts';
+import { setDeadline, type Timed } from '../lib/heap.ts';
+import { nextOwner, nextTicket } from '../lib/ids.ts';
+import { queueAt } from '../lib/queue.ts';
+import { encodeUtf8 } from '../lib/utf8.ts';
+import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import { closeLog } from '../log/log.ts';
+import { writeAllCheckpoints } from './checkpoints.ts';
+import { exitNode } from './exit.ts';
+import { ripen } from './fetch.ts';
+import { CLEAN_SHUTDOWN, formatCleanShutdown } from './files.ts';
+import { touch } from './partitions.ts';
+import { say } from './say.ts';
+import type { Node, Partition } from './state.ts';
+
+/** A stop that takes longer is given up, ms: the next start recovers instead. */
+export const STOP_MS_MAX = 30_000;
+/** After so long, connections with unanswered requests are closed all the same, ms. */
+export const DRAIN_MS_MAX = 5_000;
+/** Logs that are closed at one time. */
+const CLOSING_MAX = 64;
+
+/** The state of a stop. */
+export interface Stop extends Timed {
+  readonly kind: 'stop';
+  readonly owner: number;
+  stage: 'draining' | 'closing' | 'checkpoints' | 'marker';
+  readonly startedMs: number;
+  /** Logs to close, the next at the end. */
+  readonly toClose: Partition[];
+  closingCount: number;
+  /** Tickets that the stage waits for. */
+  readonly awaited: Set<number>;
+}
+
+/** The operator asked the node to stop. */
+export function stopNode(node: Node, env: Env, out: Outbox): void {
+  if (node.stage === 'stopping') return;
+  if (node.stage !== 'serving') {
+    // Nothing was served: the next start finds what this one found.
+    exitNode(node, 0, 'stopped before it was ready');
+    return;
+  }
+  node.stage = 'stopping';
+  say(out, 'info', 'stopping');
+  const stop: Stop = {
+    kind: 'stop',
+    deadlineMs: Number.POSITIVE_INFINITY,
+    heapIndex: -1,
+    owner: nextOwner(node.ids),
+    stage: 'draining',
+    startedMs: env.nowMs,
+    toClose: [],
+    closingCount: 0,
+    awaited: new Set(),
+  };
+  node.stop = stop;
+  node.machines.set(stop.owner, stop);
+  setDeadline(node.deadlines, stop, env.nowMs + DRAIN_MS_MAX);
+  for (let i = 0; i < node.listeners.length; i++) out.push({ kind: 'unlisten', listener: i });
+  for (const connection of node.connections.values()) {
+    for (let i = 0; i < connection.requests.size; i++) {
+      const { fetch } = queueAt(connection.requests, i);
+      if (fetch !== null) ripen(node, fetch);
+    }
+  }
+}
+
+/**
+ * Called at the end of each step while the node stops: goes on when a stage has nothing left to wait for. Whether
+ * that has set off something more in this step.
+ */
+export function proceedStop(node: Node, env: Env, stop: Stop, out: Outbox): boolean {
+  if (stop.stage === 'draining') {
+    closeIdle(node, false, out);
+    if (node.connections.size === 0) beginClosing(node, stop);
+  }
+  if (stop.stage !== 'closing') return false;
+  closeNext(node, env, stop, out);
+  if (stop.closingCount > 0 || node.touched.length > 0) return node.touched.length > 0;
+  stop.stage = 'checkpoints';
+  for (const ticket of writeAllCheckpoints(node, stop.owner, out)) stop.awaited.add(ticket);
+  return false;
+}
+
+/** A log is closed: all of it is durable. */
+export function stopPartitionClosed(node: Node, _env: Env, partition: Partition, _out: Outbox): void {
+  const { stop } = node;
+  assert(stop !== null, 'a log closes only when the node stops');
+  assert(partition.log.state === 'closed', 'a log says that it is closed when it is not');
+  stop.closingCount -= 1;
+}
+
+/** A checkpoint or the marker is in place, or could not be written. */
+export function stepStop(node: Node, stop: Stop, input: DiskInput, out: Outbox): void {
+  if (!stop.awaited.delete(input.ticket)) return;
+  if (input.kind === 'diskFailed') {
+    exitNode(node, 1, `the stop was not clean: ${input.error} (${input.detail}); the next start will recover`);
+    return;
+  }
+  if (stop.awaited.size > 0) return;
+  if (stop.stage === 'checkpoints') {
+    stop.stage = 'marker';
+    const ticket = nextTicket(node.ids);
+    stop.awaited.add(ticket);
+    const bytes = encodeUtf8(formatCleanShutdown());
+    out.push({ kind: 'replace', path: `${node.folder}/${CLEAN_SHUTDOWN}`, bytes, owner: stop.owner, ticket });
+  } else {
+    exitNode(node, 0, 'stopped cleanly');
+  }
+}
+
+/** A limit of time has come. */
+export function wakeStop(node: Node, env: Env, stop: Stop, out: Outbox): void {
+  if (env.nowMs >= stop.startedMs + STOP_MS_MAX) {
+    exitNode(node, 1, `could not stop cleanly within ${STOP_MS_MAX / 1000} s; the next start will recover`);
+    return;
+  }
+  if (stop.stage === 'draining' && env.nowMs >= stop.startedMs + DRAIN_MS_MAX) {
+    closeIdle(node, true, out);
+    beginClosing(node, stop);
+  }
+  const nextMs = stop.stage === 'draining' ? DRAIN_MS_MAX : STOP_MS_MAX;
+  setDeadline(node.deadlines, stop, stop.startedMs + nextMs);
+}
+
+/** Closes the connections on which nothing is under way, or all of them. */
+function closeIdle(node: Node, isForced: boolean, out: Outbox): void {
+  for (const connection of node.connections.values()) {
+    if (!isForced && (connection.isClosing || connection.taken > 0)) continue;
+    connection.isClosing = true;
+    out.push({ kind: 'close', connection: connection.id, abort: isForced });
+  }
+}
+
+function beginClosing(node: Node, stop: Stop): void {
+  stop.stage = 'closing';
+  setDeadline(node.deadlines, stop, stop.startedMs + STOP_MS_MAX);
+  for (const topic of node.topics.byName.values()) stop.toClose.push(...topic.partitions);
+  stop.toClose.reverse();
+}
+
+function closeNext(node: Node, env: Env, stop: Stop, out: Outbox): void {
+  while (stop.closingCount < CLOSING_MAX) {
+    const partition = stop.toClose.pop();
+    if (partition === undefined) break;
+    stop.closingCount += 1;
+    closeLog(partition.log, env, out);
+    touch(node, partition);
+  }
+}

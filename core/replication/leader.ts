@@ -1,0 +1,235 @@
+/**
+ * One partition that this node leads: it orders batches, knows how far they are committed, and says when a producer
+ * may be answered.
+ *
+ * Offsets count records. The high watermark is what every in-sync replica has synced; with this node as the only
+ * replica that is `log.durable`. It never goes back. A producer that asked for acks=1 is answered when the batch is
+ * durable here (with flush off: written), one that asked for acks=-1 when the high watermark has passed it.
+ * A leader's epoch is new at every start and assigned before the first append, so that two lives of a node never
+ * write different records under one epoch. A crash forgets all of this; producers see a broken connection and ask
+ * again.
+ */
+import { assert } from '../lib/assert.ts';
+import { createQueue, dequeue, enqueue, peek, type Queue, queueAt, sift } from '../lib/queue.ts';
+import type { Env, Outbox } from '../lib/world.ts';
+import { appendAsLeader, assignEpoch, type Log, latestEpoch } from '../log/log.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+
+/** How many appends of one partition may be under way; one more is refused, to be tried again. */
+export const APPENDS_MAX = 65_536;
+
+/** Whoever waits for answers, perhaps from several partitions: a Produce request. */
+export interface Waiter {
+  /** The partitions that have not answered. At 0 the waiter is pushed into `finished`. */
+  remaining: number;
+}
+
+/** What a partition answers to one batch: the fields of ProduceResponse that a leader fills in. */
+export interface ProduceAnswer {
+  errorCode: number;
+  errorMessage: string | null;
+  baseOffset: number;
+  logAppendTimeMs: number;
+  logStartOffset: number;
+}
+
+/** One batch that is in the log but not yet below the high watermark. */
+interface Append<W extends Waiter> {
+  readonly nextOffset: number;
+  readonly sizeBytes: number;
+  /** Null once it is answered, or when nobody waits. Both are null, or neither. */
+  waiter: W | null;
+  answer: ProduceAnswer | null;
+  readonly untilMs: number;
+}
+
+/** The state of a partition that this node leads. */
+export interface Leader<W extends Waiter> {
+  readonly log: Log;
+  /** -1 before the log is open. */
+  epoch: number;
+  /** Readers see records below it. `highWatermark <= log.durable`; later: the smallest end of the in-sync set. */
+  highWatermark: number;
+  /** min.insync.replicas: an append with acks=-1 is refused when fewer replicas are in sync. */
+  readonly inSyncMin: number;
+  /** Replicas in sync, this one included. */
+  inSyncCount: number;
+  /** Every append above the high watermark, in the order of appends. */
+  readonly appends: Queue<Append<W>>;
+  /** The appends with acks=1 that are not durable yet; each is in `appends` too. */
+  readonly unsynced: Queue<Append<W>>;
+  /** Bytes of batches that have passed the high watermark in this life. */
+  committedBytes: number;
+  /** No waiter runs out of time before this; a lower bound, Infinity when nobody waits. */
+  expiryMs: number;
+}
+
+/** A leader of a log that is not open yet. */
+export function createLeader<W extends Waiter>(log: Log, inSyncMin: number): Leader<W> {
+  return {
+    log,
+    epoch: -1,
+    highWatermark: 0,
+    inSyncMin,
+    inSyncCount: 1,
+    appends: createQueue(),
+    unsynced: createQueue(),
+    committedBytes: 0,
+    expiryMs: Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Takes the lead of a log that has just opened, under an epoch that no earlier life has used. */
+export function takeLead<W extends Waiter>(leader: Leader<W>, out: Outbox): void {
+  assert(leader.epoch === -1, 'a leader takes the lead once');
+  assert(leader.appends.size === 0, 'nothing is appended before the lead is taken');
+  leader.epoch = latestEpoch(leader.log) + 1;
+  assignEpoch(leader.log, leader.epoch, leader.log.end, out);
+  leader.highWatermark = leader.log.durable;
+}
+
+/** What a Produce request asks of one partition. */
+export interface AppendRequest<W extends Waiter> {
+  readonly records: Uint8Array;
+  readonly acks: number;
+  readonly untilMs: number;
+  readonly waiter: W;
+  readonly answer: ProduceAnswer;
+}
+
+/**
+ * Appends one batch. True when `request.answer` is complete at once; false when it will be once the batch is durable
+ * or committed: then `waiter.remaining` has been raised by one.
+ */
+export function appendToLeader<W extends Waiter>(
+  leader: Leader<W>,
+  env: Env,
+  request: AppendRequest<W>,
+  out: Outbox,
+): boolean {
+  const { acks, answer, waiter, untilMs, records } = request;
+  if (acks === -1 && leader.inSyncCount < leader.inSyncMin) {
+    return refuse(answer, ErrorCode.NOT_ENOUGH_REPLICAS, null);
+  }
+  if (leader.appends.size >= APPENDS_MAX) {
+    return refuse(answer, ErrorCode.REQUEST_TIMED_OUT, 'too many batches of this partition wait for the disk');
+  }
+  const outcome = appendAsLeader(leader.log, env, records, leader.epoch, out);
+  if (outcome.error !== ErrorCode.NONE) return refuse(answer, outcome.error, outcome.message);
+  answer.baseOffset = outcome.baseOffset;
+  answer.logAppendTimeMs = outcome.logAppendTimeMs;
+  answer.logStartOffset = leader.log.start;
+  const reached = acks === -1 ? leader.highWatermark : leader.log.durable;
+  const waits = acks !== 0 && outcome.nextOffset > reached;
+  if (outcome.nextOffset > leader.highWatermark) {
+    const append: Append<W> = {
+      nextOffset: outcome.nextOffset,
+      sizeBytes: outcome.duplicate ? 0 : records.length,
+      waiter: waits ? waiter : null,
+      answer: waits ? answer : null,
+      untilMs,
+    };
+    enqueue(leader.appends, append);
+    if (waits && acks !== -1) enqueue(leader.unsynced, append);
+  }
+  if (!waits) return true;
+  waiter.remaining += 1;
+  if (untilMs < leader.expiryMs) leader.expiryMs = untilMs;
+  return false;
+}
+
+/**
+ * The log's durable end, or a follower, has moved: raises the high watermark and answers those whom it has passed.
+ * Returns the bytes that became visible; waiters with nothing left to wait for are pushed into `finished`.
+ */
+export function advance<W extends Waiter>(leader: Leader<W>, finished: W[]): number {
+  const { log, appends, unsynced } = leader;
+  while (unsynced.size > 0 && queueAt(unsynced, 0).nextOffset <= log.durable) {
+    settle(dequeue(unsynced) as Append<W>, finished);
+  }
+  if (log.durable <= leader.highWatermark) return 0;
+  leader.highWatermark = log.durable;
+  let sizeBytes = 0;
+  for (let first = peek(appends); first !== undefined; first = peek(appends)) {
+    // A duplicate of an append that is still under way stands behind later ones; it waits for them, which is safe.
+    if (first.nextOffset > leader.highWatermark) break;
+    dequeue(appends);
+    sizeBytes += first.sizeBytes;
+    settle(first, finished);
+  }
+  leader.committedBytes += sizeBytes;
+  return sizeBytes;
+}
+
+/** The appends from `offset` on did not happen: their producers are told so. */
+export function cutBack<W extends Waiter>(leader: Leader<W>, offset: number, finished: W[]): void {
+  assert(offset >= leader.highWatermark, 'records that were shown are never cut');
+  sift(leader.unsynced, (append) => append.nextOffset <= offset);
+  const cut = sift(leader.appends, (append) => append.nextOffset <= offset);
+  for (const append of cut) fail(append, ErrorCode.KAFKA_STORAGE_ERROR, 'the disk did not take the batch', finished);
+}
+
+/** The disk is not to be trusted again, or the lead is lost: everyone who waits is told `error`. */
+export function failAll<W extends Waiter>(leader: Leader<W>, error: ErrorCode, message: string, finished: W[]): void {
+  sift(leader.unsynced, () => false);
+  for (const append of sift(leader.appends, () => false)) fail(append, error, message, finished);
+}
+
+/** Answers those whose time is over. The batch stays in the log and may be committed later. */
+export function expire<W extends Waiter>(leader: Leader<W>, nowMs: number, finished: W[]): void {
+  if (nowMs < leader.expiryMs) return;
+  leader.expiryMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < leader.appends.size; i++) {
+    const append = queueAt(leader.appends, i);
+    if (append.waiter === null) continue;
+    if (append.untilMs <= nowMs) {
+      fail(append, ErrorCode.REQUEST_TIMED_OUT, 'the batch was not confirmed in time', finished);
+    } else if (append.untilMs < leader.expiryMs) {
+      leader.expiryMs = append.untilMs;
+    }
+  }
+}
+
+/**
+ * FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH when the epoch that a client believes in (-1: it does not say) is not
+ * this leader's; else NONE (KIP-320).
+ */
+export function fence<W extends Waiter>(leader: Leader<W>, currentLeaderEpoch: number): ErrorCode {
+  if (currentLeaderEpoch < 0 || currentLeaderEpoch === leader.epoch) return ErrorCode.NONE;
+  return currentLeaderEpoch < leader.epoch ? ErrorCode.FENCED_LEADER_EPOCH : ErrorCode.UNKNOWN_LEADER_EPOCH;
+}
+
+/** Throws AssertionError if an invariant is broken. */
+export function checkLeader<W extends Waiter>(leader: Leader<W>): void {
+  const { log, highWatermark, appends } = leader;
+  if (leader.epoch < 0) return;
+  assert(highWatermark <= log.durable, 'records were shown before they were durable');
+  assert(log.durable <= log.end, 'durable lies beyond the end');
+  const first = peek(appends);
+  assert(first === undefined || first.nextOffset > highWatermark, 'a committed batch still waits');
+  assert(leader.unsynced.size <= appends.size, 'an append waits for the disk but is not known');
+}
+
+function refuse(answer: ProduceAnswer, error: number, message: string | null): true {
+  answer.errorCode = error;
+  answer.errorMessage = message;
+  answer.baseOffset = -1;
+  answer.logAppendTimeMs = -1;
+  answer.logStartOffset = -1;
+  return true;
+}
+
+function settle<W extends Waiter>(append: Append<W>, finished: W[]): void {
+  const { waiter } = append;
+  if (waiter === null) return;
+  append.waiter = null;
+  append.answer = null;
+  assert(waiter.remaining > 0, 'a waiter was answered more often than it asked');
+  waiter.remaining -= 1;
+  if (waiter.remaining === 0) finished.push(waiter);
+}
+
+function fail<W extends Waiter>(append: Append<W>, error: number, message: string, finished: W[]): void {
+  if (append.answer !== null) refuse(append.answer, error, message);
+  settle(append, finished);
+}
