@@ -128,7 +128,7 @@ describe('a response', () => {
   });
 
   it('with bytes after its last field is refused', () => {
-    const frame = frameOf(encodeResponse(12, 0, 1, { errorCode: 0 }));
+    const frame = frameOf(encodeResponse(12, 0, 1, { throttleTimeMs: 0, errorCode: 0 }));
     expect(decodeResponse(12, 0, frame).body).toEqual({ throttleTimeMs: 0, errorCode: 0 });
     expect(() => decodeResponse(12, 0, joined([frame, Uint8Array.of(0)]))).toThrow(/bytes remain/);
   });
