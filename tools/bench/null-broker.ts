@@ -4,8 +4,8 @@
  *
  *   node dist/tools/bench/null-broker.js --port 9092
  *
- * Every topic exists with one partition, every record lands at offset 0, every fetch is empty and answered at once. It reads requests with
- * the product's decoders and never looks at records. Nothing survives it, since there is nothing.
+ * Every topic exists with one partition, every record lands at offset 0, every fetch is empty and answered at once.
+ * It reads requests with the product's decoders and never looks at records. Nothing survives it: there is nothing.
  */
 import { createServer, type Socket } from 'node:net';
 import { Command } from 'commander';

@@ -30,6 +30,8 @@ const START_TIMEOUT_MS = 60_000;
 /** A running broker. */
 export interface KafkaBroker {
   readonly pid: number;
+  /** When the process was started, by `performance.now()`; its folder had been formatted before. */
+  readonly startedMs: number;
   readonly port: number;
   /** `host:port`, as clients want it. */
   readonly bootstrap: string;
@@ -72,7 +74,7 @@ export async function installKafka(): Promise<string> {
   return home;
 }
 
-/** Why Apache Kafka cannot be used here, or null. In CI a reason is an error: a comparison that is skipped proves nothing. */
+/** Why Apache Kafka cannot be used here, or null. In CI that is an error: what is skipped proves nothing. */
 export async function kafkaProblem(): Promise<string | null> {
   for (const program of ['java', 'mvn']) {
     const found = await run(program, ['-version']).catch(() => null);
@@ -105,11 +107,13 @@ export async function startKafka(options: KafkaBrokerOptions = {}): Promise<Kafk
   const format = ['format', '-t', clusterId, '-c', properties];
   await runOrThrow('java', javaArguments(home, '256m', 'kafka.tools.StorageTool', format));
   const heap = options.heap ?? '1g';
+  const startedMs = performance.now();
   const service = serve('java', [`-Xms${heap}`, ...javaArguments(home, heap, 'kafka.Kafka', [properties])]);
   await waitForPort(service, port, START_TIMEOUT_MS);
   if (!ownsPort(service.pid, port)) throw new Error(`port ${port} belongs to another process`);
   return {
     pid: service.pid,
+    startedMs,
     port,
     bootstrap: `127.0.0.1:${port}`,
     dataFolder,

@@ -1,0 +1,98 @@
+#!/usr/bin/env node
+/**
+ * Tidemark beside Apache Kafka, on the same disk, in turn, at equal durability, with Kafka's own clients:
+ *
+ *   npm run bench                                     five pairs of 20 seconds a row, about an hour
+ *   npm run bench -- --short                          one pair of a few seconds a row, for CI
+ *   npm run bench -- --rows produce-1k,latency --json
+ *
+ * Progress goes to standard error, the result to standard output. Ends with 1 when something could not be measured.
+ */
+import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { KAFKA_VERSION, kafkaProblem } from '../peers/kafka-broker.ts';
+import { asData, type Row, table } from './figures.ts';
+import { type Plan, ROWS } from './rows.ts';
+import type { SideName } from './sides.ts';
+
+interface Options {
+  readonly pairs: number;
+  readonly seconds: number;
+  readonly rows: string;
+  readonly sides: string;
+  readonly folder: string;
+  readonly short?: boolean;
+  readonly json?: boolean;
+}
+
+/** What statfs says of a file system in memory, where a sync costs nothing. */
+const TMPFS_TYPE = 0x01021994;
+const SHORT = { pairs: 1, seconds: 4 };
+
+async function main(options: Options): Promise<number> {
+  const problem = await kafkaProblem();
+  if (problem !== null) {
+    process.stderr.write(`${problem}\n`);
+    return 1;
+  }
+  mkdirSync(options.folder, { recursive: true });
+  if (statfsSync(options.folder).type === TMPFS_TYPE) {
+    process.stderr.write(`${options.folder} lies in memory: choose a folder on a disk with --folder\n`);
+    return 2;
+  }
+  const names = options.rows === 'all' ? [...ROWS.keys()] : options.rows.split(',');
+  const unknown = names.filter((name) => !ROWS.has(name));
+  if (unknown.length > 0) {
+    process.stderr.write(`no row is called ${unknown.join(', ')}; there are ${[...ROWS.keys()].join(', ')}\n`);
+    return 2;
+  }
+  const folder = mkdtempSync(join(options.folder, 'bench-'));
+  const plan: Plan = {
+    ...(options.short ? SHORT : { pairs: options.pairs, seconds: options.seconds }),
+    sides: options.sides.split(',') as SideName[],
+    folder,
+    say: (line) => void process.stderr.write(`${line}\n`),
+  };
+  const rows: Row[] = [];
+  let failed = 0;
+  try {
+    for (const name of names) {
+      try {
+        rows.push(...((await ROWS.get(name)?.(plan)) ?? []));
+      } catch (error) {
+        failed++;
+        process.stderr.write(`${name} failed: ${error instanceof Error ? error.message : String(error)}\n`);
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  report(rows, plan, options.json === true);
+  return failed === 0 ? 0 : 1;
+}
+
+function report(rows: readonly Row[], plan: Plan, json: boolean): void {
+  const machine = { cores: cpus().length, node: process.version, kafka: KAFKA_VERSION };
+  const { pairs, seconds } = plan;
+  if (json) {
+    process.stdout.write(`${JSON.stringify({ machine, pairs, seconds, rows: asData(rows) }, null, 2)}\n`);
+    return;
+  }
+  process.stdout.write(table(rows));
+  const runs = `${pairs} runs of ${seconds} s a side, medians, ± half the spread`;
+  process.stdout.write(`${runs}; ${machine.cores} cores, Node ${machine.node}, Apache Kafka ${machine.kafka}\n`);
+}
+
+const program = new Command('bench')
+  .description('Tidemark beside Apache Kafka, on the same disk, in turn, with the same clients')
+  .option('--pairs <count>', 'runs of every side', Number, 5)
+  .option('--seconds <length>', 'length of a run', Number, 20)
+  .option('--rows <names>', `all, or some of ${[...ROWS.keys()].join(',')}`, 'all')
+  .option('--sides <names>', 'whom to measure', 'kafka,tidemark,null')
+  .option('--folder <path>', 'where the data of both sides lies for the while', tmpdir())
+  .option('--short', 'one pair of a few seconds a row: shows that it works, not how fast')
+  .option('--json', 'print data in place of a table')
+  .parse();
+process.exitCode = await main(program.opts<Options>());

@@ -1,0 +1,68 @@
+/**
+ * Our own daemon as a process, started as a user would start it, for the benchmark and the tests of real clients.
+ *
+ * It runs what was built into `dist`. Its data outlives a kill, so that a test can start it again in the same folder.
+ */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, ownsPort, type Service, serve, waitForPort } from './process.ts';
+
+/** A running daemon. */
+export interface TidemarkNode {
+  readonly pid: number;
+  readonly port: number;
+  /** `host:port`, as clients want it. */
+  readonly bootstrap: string;
+  /** The log directory. */
+  readonly dataFolder: string;
+  readonly service: Service;
+}
+
+/** What may be chosen for a daemon. */
+export interface TidemarkOptions {
+  /** Settings by Kafka's names. */
+  readonly settings?: ReadonlyMap<string, string>;
+  /** The log directory; a fresh one by default. */
+  readonly dataFolder?: string;
+  /** A free one by default. */
+  readonly port?: number;
+  readonly environment?: Readonly<NodeJS.ProcessEnv>;
+  /** What runs before `node`, such as `strace` and its arguments. */
+  readonly wrapper?: readonly string[];
+  /** Arguments of `node` itself, before the program. */
+  readonly nodeArguments?: readonly string[];
+}
+
+/** `never`, as Kafka spells it. */
+export const NEVER = '9223372036854775807';
+
+const START_TIMEOUT_MS = 30_000;
+
+/** The daemon's program. From `dist/tools/peers` and from `tools/peers` alike it is the built one. */
+export function tidemarkProgram(): string {
+  const here = fileURLToPath(new URL('.', import.meta.url));
+  const root = here.replace(/(dist\/)?tools\/peers\/$/, '');
+  return join(root, 'dist/tools/cli/tidemark.js');
+}
+
+/** The command line of a daemon, without `node`. */
+export function tidemarkArguments(port: number, dataFolder: string, settings: ReadonlyMap<string, string>): string[] {
+  const all = new Map([['listeners', `PLAINTEXT://127.0.0.1:${port}`], ['log.dirs', dataFolder], ...settings]);
+  return ['start', ...[...all].flatMap(([name, value]) => ['--set', `${name}=${value}`])];
+}
+
+/** Starts the daemon. Resolves when it accepts connections and owns its port. */
+export async function startTidemark(options: TidemarkOptions = {}): Promise<TidemarkNode> {
+  const port = options.port ?? (await freePort());
+  const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), 'tidemark-'));
+  const args = tidemarkArguments(port, dataFolder, options.settings ?? new Map());
+  const wrapper = options.wrapper ?? [];
+  const command = [...wrapper, process.execPath, ...(options.nodeArguments ?? []), tidemarkProgram(), ...args];
+  const environment = options.environment === undefined ? {} : { environment: options.environment };
+  const service = serve(command[0] ?? '', command.slice(1), environment);
+  await waitForPort(service, port, START_TIMEOUT_MS);
+  if (wrapper.length === 0 && !ownsPort(service.pid, port)) throw new Error(`port ${port} belongs to another process`);
+  return { pid: service.pid, port, bootstrap: `127.0.0.1:${port}`, dataFolder, service };
+}
