@@ -2,6 +2,7 @@
  * Where clients are told to connect: what `advertised.listeners` says for the listener they came through, or else
  * the address at which they reached it. A port of 0 is the port that was bound. No state of its own.
  */
+import { clientListeners } from '../config/parse.ts';
 import type { NodeConfig } from '../config/settings.ts';
 import type { Connection, ListenerState, Node } from './state.ts';
 
@@ -13,7 +14,7 @@ export interface Address {
 
 /** The listeners of a node that listens on none of them yet. */
 export function listenersOf(config: NodeConfig): ListenerState[] {
-  return config.listeners.map(({ name, host, port }) => {
+  return clientListeners(config).map(({ name, host, port }) => {
     const advertised = (config['advertised.listeners'] ?? []).find((listener) => listener.name === name);
     return { name, host, port, advertised: advertised ?? null, boundPort: 0 };
   });

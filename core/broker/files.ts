@@ -6,6 +6,7 @@
  * put in place whole ('replace'), so a crash leaves the old text or the new one. A text that does not parse is
  * 'malformed', and what that means is the reader's business.
  */
+import { isTopicName } from '../config/values.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
 import { decodeUtf8 } from '../lib/utf8.ts';
 import { isUuid, UUID_BYTES, uuidFromBytes } from '../lib/uuid.ts';
@@ -148,14 +149,6 @@ export function parseFolderName(name: string): { readonly topic: string; readonl
   const topic = name.slice(0, dash);
   return isTopicName(topic) ? { topic, partition: Number(partition) } : null;
 }
-
-/** Whether Kafka accepts a topic of this name: it must fit a folder's name and look harmless in one. */
-export function isTopicName(name: string): boolean {
-  return name.length <= TOPIC_NAME_MAX && name !== '.' && name !== '..' && /^[a-zA-Z0-9._-]+$/.test(name);
-}
-
-/** Characters; a folder's name has room for the partition's number behind it. */
-export const TOPIC_NAME_MAX = 249;
 
 /** A random uuid (RFC 9562, version 4) from 16 unpredictable bytes at `at`; never one that begins with '-'. */
 export function randomUuid(entropy: Uint8Array, at: number): string {

@@ -6,13 +6,13 @@
  * the topic can be used, so that what it says holds. Since version 12 topics can be named by id.
  */
 
+import { isTopicName } from '../../config/values.ts';
 import { ZERO_UUID } from '../../lib/uuid.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/03-metadata.ts';
 import { addressFor } from '../addresses.ts';
 import { answer } from '../answers.ts';
-import { isTopicName } from '../files.ts';
 import type { Node, Request, Topic } from '../state.ts';
 import { collides, createTopic } from '../topics.ts';
 

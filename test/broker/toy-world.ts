@@ -1,0 +1,348 @@
+/**
+ * A world for one node, in memory and in one thread: effects are carried out in order, at once, and answered through
+ * a queue. Tests can hold the answers of syncs, let effects fail, cut the power, and speak to the node in frames.
+ *
+ * A crash keeps what was synced and what `replace` put in place; `crash('process')` keeps everything written.
+ */
+import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../../core/broker/node.ts';
+import { parseSettings } from '../../core/config/parse.ts';
+import { crc32c } from '../../core/lib/crc32c.ts';
+import type { DiskError, Effect, Env, Input } from '../../core/lib/world.ts';
+import { decodeResponse, encodeRequest, peekResponse } from '../../core/protocol/codec.ts';
+import type { ApiKey, RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
+import { realCodecs } from '../../runtime-real/codecs.ts';
+
+type DiskEffect = Extract<Effect, { owner: number; kind: Exclude<Effect['kind'], 'entropy'> }>;
+
+/** One file: what was written, and how much of it was synced. */
+interface ToyFile {
+  bytes: Uint8Array;
+  syncedBytes: number;
+}
+
+/** What a client sees of its connection. */
+export interface ToyConnection {
+  readonly id: number;
+  received: Uint8Array;
+  closed: boolean;
+  paused: boolean;
+  /** Bytes sent by the node and not confirmed. */
+  unsent: number;
+}
+
+/** Changes to the defaults of the configuration, by name. */
+export type Changes = { readonly [name: string]: string };
+
+const DATA = '/data/node';
+
+/** A world with one node. */
+export class ToyWorld {
+  node: Node;
+  nowMs = 1000;
+  wallMs = 1_700_000_000_000;
+  readonly files = new Map<string, ToyFile>();
+  readonly folders = new Set<string>(['/', '/data']);
+  readonly opened = new Map<number, string>();
+  readonly connections = new Map<number, ToyConnection>();
+  readonly said: string[] = [];
+  exit: { code: number; reason: string } | null = null;
+  isReady = false;
+  /** While true, syncs are not answered. */
+  holdsSyncs = false;
+  /** While true, 'sent' is not told. */
+  holdsSent = false;
+  /** Effects of this kind, on paths that hold this text, fail. */
+  fault: { kind: Effect['kind']; on: string; error: DiskError } | null = null;
+  /** Every effect since the start, by kind and path. */
+  readonly log: string[] = [];
+  readonly config: ReturnType<typeof parseSettings>['config'];
+  private readonly inputs: Input[] = [];
+  private readonly held: Input[] = [];
+  private entropyNext = 1;
+  private connectionNext = 1;
+  private correlationNext = 1;
+
+  constructor(changes: Changes = {}) {
+    const entries = new Map<string, string>([
+      ['log.dirs', DATA],
+      ['tidemark.topics', 'orders:2'],
+      ...Object.entries(changes),
+    ]);
+    const { config, problems } = parseSettings(entries);
+    if (problems.some(({ severity }) => severity === 'error')) throw new Error(JSON.stringify(problems));
+    this.config = config;
+    this.node = createNode(config);
+  }
+
+  /** Starts the node and runs until nothing moves. */
+  start(): this {
+    this.push({ kind: 'start', seed: 7 });
+    return this;
+  }
+
+  /** The node dies. 'power': what was not synced is lost. Then a fresh node starts on what is left. */
+  crash(kind: 'process' | 'power', restart = true): this {
+    if (kind === 'power') {
+      for (const file of this.files.values()) file.bytes = file.bytes.slice(0, file.syncedBytes);
+    }
+    this.inputs.length = 0;
+    this.held.length = 0;
+    this.opened.clear();
+    this.connections.clear();
+    this.exit = null;
+    this.isReady = false;
+    this.holdsSyncs = false;
+    this.holdsSent = false;
+    this.fault = null;
+    this.log.length = 0;
+    this.said.length = 0;
+    this.node = createNode(this.config);
+    return restart ? this.start() : this;
+  }
+
+  /** Gives the node an input and runs until nothing moves. */
+  push(input: Input): void {
+    this.inputs.push(input);
+    this.run();
+  }
+
+  /** Time passes; the node is woken at each of its deadlines. */
+  pass(ms: number): void {
+    const untilMs = this.nowMs + ms;
+    for (;;) {
+      const nextMs = nodeDeadlineMs(this.node);
+      if (nextMs > untilMs) break;
+      if (nextMs > this.nowMs) this.nowMs = nextMs;
+      this.push({ kind: 'wake' });
+    }
+    this.nowMs = untilMs;
+  }
+
+  /** Answers the syncs that were held, and holds no more. */
+  releaseSyncs(): void {
+    this.holdsSyncs = false;
+    this.inputs.push(...this.held.splice(0));
+    this.run();
+  }
+
+  connect(): ToyConnection {
+    const id = this.connectionNext++;
+    const connection = { id, received: new Uint8Array(0), closed: false, paused: false, unsent: 0 };
+    this.connections.set(id, connection);
+    const address = { peerHost: '10.0.0.9', peerPort: 40000 + id, localHost: '10.0.0.1', localPort: 9092 };
+    this.push({ kind: 'accepted', connection: id, listener: 0, ...address });
+    return connection;
+  }
+
+  disconnect(connection: ToyConnection): void {
+    this.push({ kind: 'closed', connection: connection.id, reason: 'reset', detail: '' });
+    this.connections.delete(connection.id);
+  }
+
+  /** Sends a request and returns its correlation id. */
+  send<K extends ApiKey>(connection: ToyConnection, apiKey: K, version: number, body: RequestInputOf<K>): number {
+    const correlationId = this.correlationNext++;
+    const frame = join(encodeRequest(apiKey, version, correlationId, 'toy', body)).subarray(4);
+    this.push({ kind: 'frame', connection: connection.id, bytes: frame });
+    return correlationId;
+  }
+
+  /** Sends raw bytes as one frame. */
+  sendRaw(connection: ToyConnection, frame: Uint8Array): void {
+    this.push({ kind: 'frame', connection: connection.id, bytes: frame });
+  }
+
+  /** The correlation ids of the answers that have come and were not taken. */
+  pending(connection: ToyConnection): number[] {
+    return frames(connection.received).map((frame) => peekResponse(frame) ?? -1);
+  }
+
+  /** Takes the next answer. */
+  take<K extends ApiKey>(connection: ToyConnection, apiKey: K, version: number): ResponseOf<K> {
+    const [frame] = frames(connection.received);
+    if (frame === undefined) throw new Error('no answer has come');
+    connection.received = connection.received.slice(4 + frame.length);
+    return decodeResponse(apiKey, version, frame).body;
+  }
+
+  /** Asks, and takes the answer, which must have come. */
+  ask<K extends ApiKey>(connection: ToyConnection, apiKey: K, version: number, body: RequestInputOf<K>): ResponseOf<K> {
+    this.send(connection, apiKey, version, body);
+    return this.take(connection, apiKey, version);
+  }
+
+  private run(): void {
+    for (let input = this.inputs.shift(); input !== undefined; input = this.inputs.shift()) {
+      const out: Effect[] = [];
+      stepNode(this.node, this.env(), input, out);
+      checkNode(this.node);
+      for (const effect of out) this.carryOut(effect);
+    }
+  }
+
+  private env(): Env {
+    return { nowMs: this.nowMs, wallMs: this.wallMs, crc32c, codecs: realCodecs(), reached: () => {} };
+  }
+
+  private carryOut(effect: Effect): void {
+    switch (effect.kind) {
+      case 'say':
+        this.said.push(`${effect.level}: ${effect.text} ${[...effect.fields].map(([k, v]) => `${k}=${v}`).join(' ')}`);
+        return;
+      case 'ready':
+        this.isReady = true;
+        return;
+      case 'exit':
+        this.exit = effect;
+        return;
+      case 'listen':
+        this.inputs.push({
+          kind: 'listening',
+          listener: effect.listener,
+          host: effect.host,
+          port: effect.port || 4242,
+        });
+        return;
+      case 'send': {
+        const connection = this.connections.get(effect.connection);
+        if (connection === undefined || connection.closed) return;
+        const bytes = join(effect.parts);
+        connection.received = join([connection.received, bytes]);
+        connection.unsent += bytes.length;
+        if (!this.holdsSent) this.confirm(connection);
+        return;
+      }
+      case 'pause':
+      case 'resume': {
+        const connection = this.connections.get(effect.connection);
+        if (connection) connection.paused = effect.kind === 'pause';
+        return;
+      }
+      case 'close': {
+        const connection = this.connections.get(effect.connection);
+        if (connection) connection.closed = true;
+        this.inputs.push({ kind: 'closed', connection: effect.connection, reason: 'asked', detail: '' });
+        return;
+      }
+      case 'entropy': {
+        const bytes = Uint8Array.from({ length: effect.length }, (_, i) => (this.entropyNext * 31 + i * 7) & 255);
+        this.entropyNext += 1;
+        this.inputs.push({ kind: 'entropy', bytes, owner: effect.owner, ticket: effect.ticket });
+        return;
+      }
+      case 'unlisten':
+      case 'connect':
+        return;
+      default:
+        this.disk(effect);
+    }
+  }
+
+  /** Tells the node that all it sent to a connection has left. */
+  confirm(connection: ToyConnection): void {
+    const sizeBytes = connection.unsent;
+    connection.unsent = 0;
+    if (sizeBytes > 0) this.inputs.push({ kind: 'sent', connection: connection.id, sizeBytes });
+  }
+
+  private disk(effect: DiskEffect): void {
+    const { owner, ticket } = effect;
+    const path =
+      'path' in effect ? effect.path : 'file' in effect ? (this.opened.get(effect.file) ?? '?') : effect.from;
+    this.log.push(`${effect.kind} ${path}`);
+    const { fault } = this;
+    const error = fault?.kind === effect.kind && path.includes(fault.on) ? fault.error : this.apply(effect, path);
+    if (typeof error === 'string') {
+      this.inputs.push({ kind: 'diskFailed', during: effect.kind, error, detail: 'toy', owner, ticket });
+    } else if (effect.kind === 'sync' && this.holdsSyncs) {
+      this.held.push(error);
+    } else {
+      this.inputs.push(error);
+    }
+  }
+
+  private apply(effect: DiskEffect, path: string): Input | DiskError {
+    const asked = { owner: effect.owner, ticket: effect.ticket };
+    const file = this.files.get(path);
+    switch (effect.kind) {
+      case 'open':
+        if (file === undefined && !effect.create) return 'notFound';
+        if (file === undefined) this.files.set(path, { bytes: new Uint8Array(0), syncedBytes: 0 });
+        this.opened.set(effect.file, path);
+        return { kind: 'opened', sizeBytes: file?.bytes.length ?? 0, ...asked };
+      case 'append':
+        if (file === undefined) return 'closed';
+        file.bytes = join([file.bytes, ...effect.parts]);
+        return { kind: 'appended', ...asked };
+      case 'sync':
+        if (file === undefined) return 'closed';
+        file.syncedBytes = file.bytes.length;
+        return { kind: 'synced', ...asked };
+      case 'read':
+        if (file === undefined) return 'closed';
+        return { kind: 'read', bytes: file.bytes.slice(effect.position, effect.position + effect.length), ...asked };
+      case 'truncate':
+        if (file === undefined) return 'closed';
+        file.bytes = file.bytes.slice(0, effect.size);
+        file.syncedBytes = Math.min(file.syncedBytes, effect.size);
+        return { kind: 'changed', ...asked };
+      case 'close':
+        this.opened.delete(effect.file);
+        return { kind: 'changed', ...asked };
+      case 'replace':
+        this.files.set(path, { bytes: effect.bytes.slice(), syncedBytes: effect.bytes.length });
+        return { kind: 'changed', ...asked };
+      case 'load':
+        return file === undefined ? 'notFound' : { kind: 'loaded', bytes: file.bytes.slice(), ...asked };
+      case 'rename':
+        if (file === undefined) return 'notFound';
+        this.files.delete(path);
+        this.files.set(effect.to, file);
+        return { kind: 'changed', ...asked };
+      case 'remove':
+        for (const name of [...this.files.keys()])
+          if (name === path || name.startsWith(`${path}/`)) this.files.delete(name);
+        for (const name of [...this.folders])
+          if (name === path || name.startsWith(`${path}/`)) this.folders.delete(name);
+        return { kind: 'changed', ...asked };
+      case 'makeFolder':
+        this.folders.add(path);
+        return { kind: 'changed', ...asked };
+      case 'syncFolder':
+        return this.folders.has(path) ? { kind: 'changed', ...asked } : 'notFound';
+      case 'list':
+        return this.folders.has(path) ? { kind: 'listed', entries: this.entries(path), ...asked } : 'notFound';
+    }
+  }
+
+  private entries(path: string): { name: string; isFolder: boolean; sizeBytes: number }[] {
+    const within = (name: string) => name.startsWith(`${path}/`) && !name.slice(path.length + 1).includes('/');
+    const folders = [...this.folders].filter(within).map((name) => ({ name, isFolder: true, sizeBytes: 0 }));
+    const files = [...this.files].filter(([name]) => within(name));
+    return [...folders, ...files.map(([name, { bytes }]) => ({ name, isFolder: false, sizeBytes: bytes.length }))]
+      .map((entry) => ({ ...entry, name: entry.name.slice(path.length + 1) }))
+      .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+}
+
+/** Bytes put together. */
+export function join(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function frames(bytes: Uint8Array): Uint8Array[] {
+  const found: Uint8Array[] = [];
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + 4 <= bytes.length; ) {
+    const length = view.getInt32(at);
+    found.push(bytes.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return found;
+}
