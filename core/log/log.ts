@@ -1,143 +1,163 @@
 /**
- * The log of one partition: skeleton of the public signatures; the bodies follow.
+ * The log of one partition: a machine that appends, reads, recovers and closes, on effects and answers of one disk.
+ *
+ * The owner calls these functions and hands in the disk's answers whose owner is `log.owner`; what happened comes back
+ * as `LogEvent`s. `state.ts` has the state and its invariants, `settle.ts` says when a record is durable, `opening.ts`
+ * what a crash leaves and how it is found again. One offset is given out once, ever: what was synced and is lost later is
+ * damage, not room for new records.
  */
-import type { Ids } from '../lib/ids.ts';
+import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
-import type { AppendOutcome, LogConfig, LogEvent, LogFound, ReadOutcome, TimestampFound } from './types.ts';
+import { failLog, takeAnswer } from './answers.ts';
+import { EXPIRY_INTERVAL_MS } from './append.ts';
+import { endOfEpoch, lastEpoch, withEpoch } from './epochs.ts';
+import { ask, closeFiles, flushIndexes, openForAppend, takeAsk } from './files.ts';
+import { addTimeEntry } from './index.ts';
+import { expireProducers } from './producers.ts';
+import { shrinkRing } from './ring.ts';
+import { writeEpochs, writeSnapshot } from './roll.ts';
+import { pumpSyncs, settle, wantSync, writtenEnd } from './settle.ts';
+import { activeSegment, type Log } from './state.ts';
+import type { LogEvent } from './types.ts';
 
-/** Offsets of which the bytes are bad: a fetch there is answered by CORRUPT_MESSAGE. */
-export interface DamagedRange {
-  /** The first offset that is lost. */
-  readonly start: number;
-  /** The first offset after it that is served again. */
-  readonly end: number;
+export { appendAsLeader } from './append.ts';
+export { openLog } from './opening.ts';
+export { type ReadRequest, readLog } from './read.ts';
+export { recoveryPoint } from './settle.ts';
+export { createLog, type DamagedRange, type Log, type LogOptions } from './state.ts';
+export { findTimestamp, maxTimestamp, type TimestampOutcome } from './timestamp.ts';
+
+/** Takes an answer of the disk whose owner is `log.owner`. One for a ticket that is not known any more is dropped. */
+export function stepLog(log: Log, env: Env, input: DiskInput, out: Outbox, events: LogEvent[]): void {
+  const what = takeAsk(log, input.ticket);
+  if (what === undefined) return;
+  takeAnswer(log, env, what, input, out, events);
+  if (log.state === 'closing') goOnClosing(log, out, events);
+  if (log.asks !== null && log.asks.size === 0) log.asks = null;
 }
 
-/** One partition's log; plain data. */
-export interface Log {
-  readonly owner: number;
-  readonly ids: Ids;
-  readonly topic: string;
-  readonly partition: number;
-  readonly folder: string;
-  config: LogConfig;
-  state: 'new' | 'opening' | 'open' | 'closing' | 'closed' | 'failed';
-  start: number;
-  end: number;
-  durable: number;
-  sizeBytes: number;
-  damaged: readonly DamagedRange[];
-}
-
-/** What a reader asks: whole batches that contain records in [offset, upTo). */
-export interface ReadRequest {
-  readonly offset: number;
-  readonly sizeBytesMax: number;
-  /** The reader sees nothing at or above it. */
-  readonly upTo: number;
-  /** Give the first batch even when it is larger than `sizeBytesMax`. */
-  readonly minOne: boolean;
-}
-
-/** The answer to a question by timestamp: at once, or later by the event 'timestampFound'. */
-export type TimestampOutcome =
-  | { readonly kind: 'found'; readonly found: TimestampFound }
-  | { readonly kind: 'pending'; readonly ticket: number };
-
-/** Options of a new log. */
-export interface LogOptions {
-  readonly owner: number;
-  readonly ids: Ids;
-  readonly topic: string;
-  readonly partition: number;
-  /** Absolute; its last piece is `<topic>-<partition>`. */
-  readonly folder: string;
-  readonly config: LogConfig;
-}
-
-/** A log that has not been opened: nothing is asked of the world yet. */
-export function createLog(_options: LogOptions): Log {
-  throw new Error('not yet');
-}
-
-/** Opens the log: events 'opened' or 'failed' follow. Creates the folder if it is missing. */
-export function openLog(_log: Log, _env: Env, _found: LogFound, _out: Outbox): void {
-  throw new Error('not yet');
-}
-
-/** Takes an answer of the disk whose owner is `log.owner`. */
-export function stepLog(_log: Log, _env: Env, _input: DiskInput, _out: Outbox, _events: LogEvent[]): void {
-  throw new Error('not yet');
-}
-
-/** Appends the one batch that a Produce request holds for this partition. */
-export function appendAsLeader(
-  _log: Log,
-  _env: Env,
-  _records: Uint8Array,
-  _leaderEpoch: number,
-  _out: Outbox,
-): AppendOutcome {
-  throw new Error('not yet');
-}
-
-/** Reads whole batches. */
-export function readLog(_log: Log, _env: Env, _request: ReadRequest, _out: Outbox): ReadOutcome {
-  throw new Error('not yet');
-}
-
-/** The first record below `upTo` whose timestamp is at least `timestampMs` (ListOffsets). */
-export function findTimestamp(
-  _log: Log,
-  _env: Env,
-  _timestampMs: number,
-  _upTo: number,
-  _out: Outbox,
-): TimestampOutcome {
-  throw new Error('not yet');
-}
-
-/** The first record below `upTo` that has the largest timestamp (ListOffsets -3, KIP-734). */
-export function maxTimestamp(_log: Log, _env: Env, _upTo: number, _out: Outbox): TimestampOutcome {
-  throw new Error('not yet');
-}
-
-/** Where `leaderEpoch`, or the largest epoch below it, ends (KIP-101, KIP-279); -1, -1 when unknown. */
-export function endOffsetForEpoch(_log: Log, _leaderEpoch: number): { leaderEpoch: number; endOffset: number } {
-  throw new Error('not yet');
+/**
+ * Where `leaderEpoch`, or the largest known epoch below it, ends (KIP-101, KIP-279); -1, -1 when it is later than all
+ * that are known.
+ */
+export function endOffsetForEpoch(log: Log, leaderEpoch: number): { leaderEpoch: number; endOffset: number } {
+  return endOfEpoch(log.epochs, leaderEpoch, log.end);
 }
 
 /** The latest leader epoch that the log knows, -1 when none. */
-export function latestEpoch(_log: Log): number {
-  throw new Error('not yet');
+export function latestEpoch(log: Log): number {
+  return lastEpoch(log.epochs);
 }
 
 /** Notes that `epoch` starts at `startOffset` and writes it to leader-epoch-checkpoint. */
-export function assignEpoch(_log: Log, _epoch: number, _startOffset: number, _out: Outbox): void {
-  throw new Error('not yet');
+export function assignEpoch(log: Log, epoch: number, startOffset: number, out: Outbox): void {
+  if (log.state !== 'open') return;
+  const epochs = withEpoch(log.epochs, epoch, startOffset);
+  if (epochs === log.epochs) return;
+  log.epochs = epochs;
+  writeEpochs(log, out);
+}
+
+/** Drops recent batches from memory until at most `bytesMax` are kept: for a node that is short of memory. */
+export function shrinkRecent(log: Log, bytesMax: number): void {
+  if (log.ring === null) return;
+  shrinkRing(log.ring, bytesMax, writtenEnd(log));
+  if (log.ring.sizeBytes === 0) log.ring = null;
+}
+
+/** Bytes of recent batches in memory. */
+export function recentBytes(log: Log): number {
+  return log.ring === null ? 0 : log.ring.sizeBytes;
 }
 
 /** Stops cleanly: the event 'closed' follows once all is synced and the producer snapshot is written. */
-export function closeLog(_log: Log, _env: Env, _out: Outbox): void {
-  throw new Error('not yet');
+export function closeLog(log: Log, env: Env, out: Outbox): void {
+  assert(log.state === 'open', 'only an open log is closed');
+  log.state = 'closing';
+  const segment = activeSegment(log);
+  wantSync(log);
+  if (segment.isOnDisk && segment.lastTimeMs < segment.maxTimestampMs && !segment.isIndexBroken) {
+    openForAppend(log, segment, out);
+    addTimeEntry(segment);
+  }
+  if (segment.tail !== null && !segment.isIndexBroken) {
+    flushIndexes(log, segment, true, out);
+    for (const file of [segment.indexFile, segment.timeFile]) {
+      segment.indexSyncsLeft++;
+      out.push({ kind: 'sync', file, owner: log.owner, ticket: ask(log, { kind: 'syncIndex', segment }) });
+    }
+  }
+  pumpSyncs(log, out);
+  if (log.snapshotAt !== log.end) writeSnapshot(log, env, out);
+  log.ring = null;
+  // Something is always asked, so that the event comes with its answer.
+  out.push({ kind: 'makeFolder', path: log.folder, owner: log.owner, ticket: ask(log, { kind: 'tidy' }) });
+}
+
+function goOnClosing(log: Log, out: Outbox, events: LogEvent[]): void {
+  if (log.asks !== null && log.asks.size > 0) return;
+  pumpSyncs(log, out);
+  if (log.asks !== null && log.asks.size > 0) return;
+  for (const segment of log.segments) closeFiles(log, segment, out);
+  if (log.asks !== null && log.asks.size > 0) return;
+  log.state = 'closed';
+  log.asks = null;
+  log.expireAtMs = Infinity;
+  events.push({ kind: 'closed' });
 }
 
 /** When the log next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
-export function logDeadlineMs(_log: Log): number {
-  throw new Error('not yet');
+export function logDeadlineMs(log: Log): number {
+  return Math.min(log.flushAtMs, log.expireAtMs);
 }
 
 /** The deadline has come, or might have. */
-export function wakeLog(_log: Log, _env: Env, _out: Outbox, _events: LogEvent[]): void {
-  throw new Error('not yet');
+export function wakeLog(log: Log, env: Env, out: Outbox, events: LogEvent[]): void {
+  if (log.state !== 'open') return;
+  if (env.nowMs >= log.flushAtMs) {
+    wantSync(log);
+    pumpSyncs(log, out);
+  }
+  if (env.nowMs >= log.expireAtMs) expire(log, env);
+  settle(log, out, events);
 }
 
-/** Every record below it is synced, indexes included: where recovery may start. */
-export function recoveryPoint(_log: Log): number {
-  throw new Error('not yet');
+function expire(log: Log, env: Env): void {
+  log.expireAtMs = Infinity;
+  if (log.producers === null) return;
+  expireProducers(log.producers, env.nowMs, log.config.producerIdExpirationMs);
+  if (log.producers.size === 0) log.producers = null;
+  else log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
+}
+
+/** The log directory failed elsewhere: this log fails with it. */
+export function abandonLog(log: Log, detail: string, out: Outbox, events: LogEvent[]): void {
+  failLog(log, detail, out, events);
 }
 
 /** Asserts the invariants of the log. */
-export function checkLog(_log: Log): void {
-  throw new Error('not yet');
+export function checkLog(log: Log): void {
+  if (log.state !== 'open' && log.state !== 'closing') return;
+  assert(log.start <= log.end, 'the start is not behind the end');
+  assert(log.durable <= writtenEnd(log), 'what is durable is written');
+  assert(log.durable <= log.end, 'what is durable is in the log');
+  let sizeBytes = 0;
+  for (const [i, segment] of log.segments.entries()) {
+    const next = log.segments[i + 1];
+    sizeBytes += segment.sizeBytes;
+    assert(!segment.isGone, 'a segment of the log is not gone');
+    assert(next === undefined || segment.sealedAt === next.base, 'a sealed segment ends where the next begins');
+    assert(next !== undefined || segment.sealedAt < 0, 'the last segment is not sealed');
+    assert(segment.base <= log.end, 'a segment begins in the log');
+  }
+  assert(sizeBytes === log.sizeBytes, 'the size of the log is that of its segments');
+  let base = -1;
+  for (const write of log.writes) {
+    assert(write.base > base, 'writes ascend');
+    base = write.base;
+  }
+  if (log.ring !== null) {
+    const newest = log.ring.items[log.ring.items.length - 1];
+    assert(newest === undefined || newest === null || newest.next === log.end, 'the ring ends with the log');
+  }
 }

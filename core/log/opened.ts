@@ -1,0 +1,105 @@
+/**
+ * The end of an opening: what was found is made durable, then the log takes its state.
+ */
+import { assert } from '../lib/assert.ts';
+import type { Env, Outbox } from '../lib/world.ts';
+import { EXPIRY_INTERVAL_MS } from './append.ts';
+import { addDamage } from './damage.ts';
+import { closeFiles, openForAppend, pushTidy, removeSegment } from './files.ts';
+import { nameOf, parentOf, SNAPSHOT_SUFFIX } from './names.ts';
+import { type Opening, pushOpening } from './opening.ts';
+import { writeEpochs } from './roll.ts';
+import { activeSegment, createSegment, type Log, type Segment } from './state.ts';
+import type { LogEvent } from './types.ts';
+
+/** Syncs whatever the scan touched or could not trust to be on the disk. */
+export function syncFound(log: Log, env: Env, opening: Opening, out: Outbox): void {
+  opening.phase = 'sync';
+  for (const scan of opening.scans) {
+    const segment = scan.segment;
+    if (scan.isSynced) pushOpening(log, out, { kind: 'sync', file: segment.logFile });
+    if (scan.isRebuilt && !segment.isIndexBroken) {
+      pushOpening(log, out, { kind: 'sync', file: segment.indexFile });
+      pushOpening(log, out, { kind: 'sync', file: segment.timeFile });
+    }
+    closeFiles(log, segment, out);
+  }
+  if (!opening.isClean || opening.isFolderTouched) {
+    env.reached('log.recovery.synced');
+    pushOpening(log, out, { kind: 'syncFolder', path: log.folder });
+    pushOpening(log, out, { kind: 'syncFolder', path: parentOf(log.folder) });
+  }
+}
+
+/** The log is open. */
+export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox, events: LogEvent[]): void {
+  assert(opening.pending === 0, 'an opening ends when nothing is under way');
+  log.opening = null;
+  log.state = 'open';
+  const last = activeSegment(log);
+  log.end = Math.max(log.end, last.base);
+  log.start = Math.max(opening.found.logStartOffset, (log.segments[0] as Segment).base);
+  for (const [i, segment] of log.segments.entries()) {
+    const next = log.segments[i + 1];
+    segment.sealedAt = next === undefined ? -1 : next.base;
+    segment.syncedUpTo = next === undefined ? log.end : next.base;
+  }
+  if (log.start > log.end) startAfresh(log, out);
+  reachProtected(log, env, opening, out);
+  log.durable = log.end;
+  log.syncTo = log.end;
+  log.snapshotAt = opening.replayFrom;
+  log.producers = opening.producers.size === 0 ? null : opening.producers;
+  if (log.producers !== null) {
+    log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
+  }
+  removeStraySnapshots(log, opening, out);
+  if (!isSame(log, opening)) writeEpochs(log, out);
+  events.push({ kind: 'opened' });
+}
+
+/** Everything that was found lies below the start of the log: it begins anew there. */
+function startAfresh(log: Log, out: Outbox): void {
+  for (const segment of log.segments) removeSegment(log, segment, out);
+  log.segments = [createSegment(log.start)];
+  log.sizeBytes = 0;
+  log.end = log.start;
+  log.epochs = [];
+}
+
+/**
+ * Records that were synced, or shown to readers, are gone from the end of the log. Their offsets are never given out
+ * again: they count as damage and the log goes on behind them.
+ */
+function reachProtected(log: Log, env: Env, opening: Opening, out: Outbox): void {
+  if (log.end >= opening.protect) return;
+  env.reached('log.recovery.lost_end');
+  const last = activeSegment(log);
+  const position = last.sizeBytes;
+  const range = { start: log.end, end: opening.protect, segment: last.base, position, positionEnd: position };
+  addDamage(log, env, last, range, out);
+  log.end = opening.protect;
+  last.sealedAt = log.end;
+  last.syncedUpTo = log.end;
+  const next = createSegment(log.end);
+  log.segments.push(next);
+  openForAppend(log, next, out);
+}
+
+/** Snapshots are kept at the head of each segment, and the newest. */
+function removeStraySnapshots(log: Log, opening: Opening, out: Outbox): void {
+  const newest = opening.snapshots[opening.snapshots.length - 1];
+  for (const offset of opening.snapshots) {
+    if (offset === newest || log.segments.some((segment) => segment.base === offset)) continue;
+    pushTidy(log, out, { kind: 'remove', path: `${log.folder}/${nameOf(offset, SNAPSHOT_SUFFIX)}` });
+  }
+}
+
+function isSame(log: Log, opening: Opening): boolean {
+  const found = opening.fileEpochs ?? [];
+  if (found.length !== log.epochs.length) return false;
+  return found.every((entry, i) => {
+    const other = log.epochs[i];
+    return other !== undefined && other.epoch === entry.epoch && other.startOffset === entry.startOffset;
+  });
+}

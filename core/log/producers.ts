@@ -1,0 +1,173 @@
+/**
+ * Idempotent producers: what a log remembers of each, so that a retry lands once and a gap is refused (KIP-98, KIP-360).
+ *
+ * An entry is never changed, only replaced: an append that fails puts the entry of before back. Entries include batches
+ * that are not durable yet. Sequence numbers count records and wrap to 0 after 2^31 - 1. The rules are those of Apache
+ * Kafka 4.4, with two holes closed that its rules leave (see `checkSequence` and `undoAppend`). A crash loses the
+ * entries; they come back from the newest snapshot and the batches after it.
+ */
+import { ErrorCode } from '../protocol/errors.ts';
+
+/** A batch that was appended. */
+export interface ProducerBatch {
+  readonly firstSequence: number;
+  readonly lastSequence: number;
+  readonly baseOffset: number;
+  readonly lastOffset: number;
+  /** Its largest timestamp, ms. */
+  readonly timestampMs: number;
+}
+
+/** What is known of one producer. */
+export interface Producer {
+  readonly epoch: number;
+  /** Sequence of the last record; -1 when none of this epoch is known. */
+  readonly lastSequence: number;
+  /** The last batches, oldest first; at most BATCHES_KEPT_MAX. */
+  readonly batches: readonly ProducerBatch[];
+  /** So many records up to `lastSequence` are known to be in the log, batches that are kept no more included. */
+  readonly knownRecords: number;
+  /** `env.nowMs` of the last append; of the start for what was loaded. */
+  readonly usedAtMs: number;
+  /** Epoch of the coordinator that wrote the last marker, -1 for none: for transactions. */
+  readonly coordinatorEpoch: number;
+  /** First offset of the open transaction, -1 for none: for transactions. */
+  readonly transactionFirstOffset: number;
+}
+
+/** Batches that are remembered of each producer: as many as a client may have in flight. */
+export const BATCHES_KEPT_MAX = 5;
+/** Producers of one log that are remembered; beyond that the one that came first is forgotten. */
+export const PRODUCERS_MAX = 100_000;
+
+const SEQUENCES = 2147483648; // Sequence numbers are taken modulo this.
+
+/** The verdict on a batch: to be appended, a duplicate of one that is in the log, or refused. */
+export type SequenceCheck =
+  | { readonly kind: 'append' }
+  | { readonly kind: 'duplicate'; readonly batch: ProducerBatch }
+  | { readonly kind: 'refuse'; readonly error: number; readonly message: string };
+
+const APPEND: SequenceCheck = { kind: 'append' };
+
+/** How many sequence numbers lie from `from` up to `to`, wrapping. */
+export function sequenceDistance(from: number, to: number): number {
+  return to >= from ? to - from : to + SEQUENCES - from;
+}
+
+/**
+ * Decides on the batch of a producer. One of which nothing is known may start anywhere, since its state may have
+ * expired; a new epoch must start at 0. Kafka answers a duplicate that is older than the kept batches like a gap,
+ * which makes its client write it again; where we know that it is in the log we say DUPLICATE_SEQUENCE_NUMBER, which
+ * clients take for a success.
+ */
+export function checkSequence(
+  known: Producer | undefined,
+  epoch: number,
+  firstSequence: number,
+  lastSequence: number,
+): SequenceCheck {
+  if (known === undefined) return APPEND;
+  if (epoch < known.epoch) {
+    return refuse(ErrorCode.INVALID_PRODUCER_EPOCH, 'a later epoch of this producer has written here');
+  }
+  if (epoch > known.epoch) {
+    if (firstSequence === 0) return APPEND;
+    return refuse(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, 'a new epoch of a producer starts at sequence 0');
+  }
+  for (const batch of known.batches) {
+    if (batch.firstSequence === firstSequence && batch.lastSequence === lastSequence) {
+      return { kind: 'duplicate', batch };
+    }
+  }
+  const expected = known.lastSequence === SEQUENCES - 1 ? 0 : known.lastSequence + 1;
+  if (firstSequence === expected) return APPEND;
+  if (known.lastSequence >= 0) {
+    const back = sequenceDistance(firstSequence, known.lastSequence) + 1;
+    const isWithin = sequenceDistance(lastSequence, known.lastSequence) < back;
+    if (back <= known.knownRecords && isWithin && !overlapsKept(known, back)) {
+      return refuse(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, 'these records are in the log, too long ago to say where');
+    }
+  }
+  return refuse(
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    `sequence ${firstSequence} does not follow ${known.lastSequence}`,
+  );
+}
+
+/** Whether a batch that begins `back` records before the end begins within the kept batches. */
+function overlapsKept(known: Producer, back: number): boolean {
+  const oldest = known.batches[0];
+  return oldest === undefined || back <= sequenceDistance(oldest.firstSequence, known.lastSequence) + 1;
+}
+
+function refuse(error: number, message: string): SequenceCheck {
+  return { kind: 'refuse', error, message };
+}
+
+/** The entry of a producer after `batch` was appended under `epoch`. */
+export function afterAppend(known: Producer | undefined, epoch: number, batch: ProducerBatch, nowMs: number): Producer {
+  const isSame = known !== undefined && known.epoch === epoch && known.batches.length > 0;
+  const records = sequenceDistance(batch.firstSequence, batch.lastSequence) + 1;
+  return {
+    epoch,
+    lastSequence: batch.lastSequence,
+    batches: isSame ? [...known.batches.slice(1 - BATCHES_KEPT_MAX), batch] : [batch],
+    knownRecords: isSame ? Math.min(known.knownRecords + records, SEQUENCES / 2) : records,
+    usedAtMs: nowMs,
+    coordinatorEpoch: known === undefined ? -1 : known.coordinatorEpoch,
+    transactionFirstOffset: known === undefined ? -1 : known.transactionFirstOffset,
+  };
+}
+
+/** The entry of a producer after a batch that is found in the log; the log is right, so nothing is refused. */
+export function afterReplay(known: Producer | undefined, epoch: number, batch: ProducerBatch, nowMs: number): Producer {
+  // A gap means that the state had expired in between: what came before is forgotten, as it was then.
+  const isNext = known !== undefined && sequenceDistance(known.lastSequence, batch.firstSequence) === 1;
+  return afterAppend(isNext && known.lastSequence >= 0 ? known : undefined, epoch, batch, nowMs);
+}
+
+/** Puts `producer` into `producers`, forgetting the one that came first where there are too many. */
+export function setProducer(producers: Map<number, Producer>, producerId: number, producer: Producer): void {
+  if (producers.size >= PRODUCERS_MAX && !producers.has(producerId)) {
+    for (const first of producers.keys()) {
+      producers.delete(first);
+      break;
+    }
+  }
+  producers.set(producerId, producer);
+}
+
+/**
+ * Takes an append back. A producer of which nothing was known before is not forgotten: what it has in flight behind the
+ * failed batch would be taken for a producer whose state has expired, and land before the retry of the failed one.
+ */
+export function undoAppend(
+  producers: Map<number, Producer>,
+  producerId: number,
+  before: Producer | null,
+  epoch: number,
+  firstSequence: number,
+): void {
+  if (before !== null) {
+    producers.set(producerId, before);
+    return;
+  }
+  const now = producers.get(producerId);
+  producers.set(producerId, {
+    epoch,
+    lastSequence: firstSequence === 0 ? -1 : firstSequence - 1,
+    batches: [],
+    knownRecords: 0,
+    usedAtMs: now === undefined ? 0 : now.usedAtMs,
+    coordinatorEpoch: -1,
+    transactionFirstOffset: -1,
+  });
+}
+
+/** Forgets producers that have not written for `expirationMs` and have no transaction open. */
+export function expireProducers(producers: Map<number, Producer>, nowMs: number, expirationMs: number): void {
+  for (const [producerId, producer] of producers) {
+    if (producer.transactionFirstOffset < 0 && nowMs - producer.usedAtMs >= expirationMs) producers.delete(producerId);
+  }
+}
