@@ -37,7 +37,8 @@ export function decoderText(message: AnyMessage, version: number, keepsUnknownTa
   const isFlexible = inRange(version, message.flexible);
   const scope: Scope = { version, isFlexible, keepsUnknownTags, functions: [] };
   structText(scope, 'read', message.fields);
-  return `'use strict';\n${scope.functions.join('')}return read;\n//# sourceURL=${message.name}.v${version}.decode.js\n`;
+  const url = `${message.name}.v${version}.decode.js`;
+  return `'use strict';\n${scope.functions.join('')}return read;\n//# sourceURL=${url}\n`;
 }
 
 /** Capitalizes a field's name, to go on with a path. */

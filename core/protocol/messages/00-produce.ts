@@ -78,7 +78,7 @@ export const ProduceResponse = message(
 /** The response as it is read. */
 export type ProduceResponse = BodyOf<typeof ProduceResponse>;
 
-/** The API that `ProduceRequest` and `ProduceResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const Produce = api(
   { key: 0, name: 'Produce', advertised: '0-13', listeners: ['broker'] },
   ProduceRequest,

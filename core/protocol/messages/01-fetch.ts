@@ -118,7 +118,7 @@ export const FetchResponse = message(
 /** The response as it is read. */
 export type FetchResponse = BodyOf<typeof FetchResponse>;
 
-/** The API that `FetchRequest` and `FetchResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const Fetch = api(
   { key: 1, name: 'Fetch', advertised: '4-18', listeners: ['broker', 'controller'] },
   FetchRequest,

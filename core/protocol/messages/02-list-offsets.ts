@@ -48,7 +48,7 @@ export const ListOffsetsResponse = message(
 /** The response as it is read. */
 export type ListOffsetsResponse = BodyOf<typeof ListOffsetsResponse>;
 
-/** The API that `ListOffsetsRequest` and `ListOffsetsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ListOffsets = api(
   { key: 2, name: 'ListOffsets', advertised: '1-11', listeners: ['broker'] },
   ListOffsetsRequest,

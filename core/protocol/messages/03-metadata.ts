@@ -58,7 +58,7 @@ export const MetadataResponse = message(
 /** The response as it is read. */
 export type MetadataResponse = BodyOf<typeof MetadataResponse>;
 
-/** The API that `MetadataRequest` and `MetadataResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const Metadata = api(
   { key: 3, name: 'Metadata', advertised: '0-13', listeners: ['broker'] },
   MetadataRequest,

@@ -46,7 +46,7 @@ export const OffsetCommitResponse = message(
 /** The response as it is read. */
 export type OffsetCommitResponse = BodyOf<typeof OffsetCommitResponse>;
 
-/** The API that `OffsetCommitRequest` and `OffsetCommitResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const OffsetCommit = api(
   { key: 8, name: 'OffsetCommit', advertised: '2-10', listeners: ['broker'] },
   OffsetCommitRequest,

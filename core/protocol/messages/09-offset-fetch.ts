@@ -87,7 +87,7 @@ export const OffsetFetchResponse = message(
 /** The response as it is read. */
 export type OffsetFetchResponse = BodyOf<typeof OffsetFetchResponse>;
 
-/** The API that `OffsetFetchRequest` and `OffsetFetchResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const OffsetFetch = api(
   { key: 9, name: 'OffsetFetch', advertised: '1-10', listeners: ['broker'] },
   OffsetFetchRequest,

@@ -41,7 +41,7 @@ export const FindCoordinatorResponse = message(
 /** The response as it is read. */
 export type FindCoordinatorResponse = BodyOf<typeof FindCoordinatorResponse>;
 
-/** The API that `FindCoordinatorRequest` and `FindCoordinatorResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const FindCoordinator = api(
   { key: 10, name: 'FindCoordinator', advertised: '0-6', listeners: ['broker'] },
   FindCoordinatorRequest,

@@ -46,7 +46,7 @@ export const JoinGroupResponse = message(
 /** The response as it is read. */
 export type JoinGroupResponse = BodyOf<typeof JoinGroupResponse>;
 
-/** The API that `JoinGroupRequest` and `JoinGroupResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const JoinGroup = api(
   { key: 11, name: 'JoinGroup', advertised: '0-9', listeners: ['broker'] },
   JoinGroupRequest,

@@ -28,7 +28,7 @@ export const HeartbeatResponse = message(
 /** The response as it is read. */
 export type HeartbeatResponse = BodyOf<typeof HeartbeatResponse>;
 
-/** The API that `HeartbeatRequest` and `HeartbeatResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const Heartbeat = api(
   { key: 12, name: 'Heartbeat', advertised: '0-4', listeners: ['broker'] },
   HeartbeatRequest,

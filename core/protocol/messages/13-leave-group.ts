@@ -40,7 +40,7 @@ export const LeaveGroupResponse = message(
 /** The response as it is read. */
 export type LeaveGroupResponse = BodyOf<typeof LeaveGroupResponse>;
 
-/** The API that `LeaveGroupRequest` and `LeaveGroupResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const LeaveGroup = api(
   { key: 13, name: 'LeaveGroup', advertised: '0-5', listeners: ['broker'] },
   LeaveGroupRequest,

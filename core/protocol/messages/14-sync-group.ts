@@ -37,7 +37,7 @@ export const SyncGroupResponse = message(
 /** The response as it is read. */
 export type SyncGroupResponse = BodyOf<typeof SyncGroupResponse>;
 
-/** The API that `SyncGroupRequest` and `SyncGroupResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const SyncGroup = api(
   { key: 14, name: 'SyncGroup', advertised: '0-5', listeners: ['broker'] },
   SyncGroupRequest,

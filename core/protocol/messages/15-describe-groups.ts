@@ -41,7 +41,7 @@ export const DescribeGroupsResponse = message(
 /** The response as it is read. */
 export type DescribeGroupsResponse = BodyOf<typeof DescribeGroupsResponse>;
 
-/** The API that `DescribeGroupsRequest` and `DescribeGroupsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeGroups = api(
   { key: 15, name: 'DescribeGroups', advertised: '0-6', listeners: ['broker'] },
   DescribeGroupsRequest,

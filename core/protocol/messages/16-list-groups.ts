@@ -32,7 +32,7 @@ export const ListGroupsResponse = message(
 /** The response as it is read. */
 export type ListGroupsResponse = BodyOf<typeof ListGroupsResponse>;
 
-/** The API that `ListGroupsRequest` and `ListGroupsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ListGroups = api(
   { key: 16, name: 'ListGroups', advertised: '0-5', listeners: ['broker'] },
   ListGroupsRequest,

@@ -22,7 +22,7 @@ export const SaslHandshakeResponse = message(
 /** The response as it is read. */
 export type SaslHandshakeResponse = BodyOf<typeof SaslHandshakeResponse>;
 
-/** The API that `SaslHandshakeRequest` and `SaslHandshakeResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const SaslHandshake = api(
   { key: 17, name: 'SaslHandshake', advertised: '0-1', listeners: ['broker', 'controller'] },
   SaslHandshakeRequest,

@@ -43,7 +43,7 @@ export const ApiVersionsResponse = message(
 /** The response as it is read. */
 export type ApiVersionsResponse = BodyOf<typeof ApiVersionsResponse>;
 
-/** The API that `ApiVersionsRequest` and `ApiVersionsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ApiVersions = api(
   { key: 18, name: 'ApiVersions', advertised: '0-5', listeners: ['broker', 'controller'] },
   ApiVersionsRequest,

@@ -54,7 +54,7 @@ export const CreateTopicsResponse = message(
 /** The response as it is read. */
 export type CreateTopicsResponse = BodyOf<typeof CreateTopicsResponse>;
 
-/** The API that `CreateTopicsRequest` and `CreateTopicsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const CreateTopics = api(
   { key: 19, name: 'CreateTopics', advertised: '2-7', listeners: ['broker', 'controller'] },
   CreateTopicsRequest,

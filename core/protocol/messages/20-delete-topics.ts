@@ -35,7 +35,7 @@ export const DeleteTopicsResponse = message(
 /** The response as it is read. */
 export type DeleteTopicsResponse = BodyOf<typeof DeleteTopicsResponse>;
 
-/** The API that `DeleteTopicsRequest` and `DeleteTopicsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DeleteTopics = api(
   { key: 20, name: 'DeleteTopics', advertised: '1-6', listeners: ['broker', 'controller'] },
   DeleteTopicsRequest,

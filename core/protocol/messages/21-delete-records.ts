@@ -31,7 +31,7 @@ export const DeleteRecordsResponse = message(
 /** The response as it is read. */
 export type DeleteRecordsResponse = BodyOf<typeof DeleteRecordsResponse>;
 
-/** The API that `DeleteRecordsRequest` and `DeleteRecordsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DeleteRecords = api(
   { key: 21, name: 'DeleteRecords', advertised: '0-2', listeners: ['broker'] },
   DeleteRecordsRequest,

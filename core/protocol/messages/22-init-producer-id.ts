@@ -36,7 +36,7 @@ export const InitProducerIdResponse = message(
 /** The response as it is read. */
 export type InitProducerIdResponse = BodyOf<typeof InitProducerIdResponse>;
 
-/** The API that `InitProducerIdRequest` and `InitProducerIdResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const InitProducerId = api(
   { key: 22, name: 'InitProducerId', advertised: '0-5', listeners: ['broker'] },
   InitProducerIdRequest,

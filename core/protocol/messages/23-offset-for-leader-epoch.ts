@@ -44,7 +44,7 @@ export const OffsetForLeaderEpochResponse = message(
 /** The response as it is read. */
 export type OffsetForLeaderEpochResponse = BodyOf<typeof OffsetForLeaderEpochResponse>;
 
-/** The API that `OffsetForLeaderEpochRequest` and `OffsetForLeaderEpochResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const OffsetForLeaderEpoch = api(
   { key: 23, name: 'OffsetForLeaderEpoch', advertised: '2-4', listeners: ['broker'] },
   OffsetForLeaderEpochRequest,

@@ -55,7 +55,7 @@ export const AddPartitionsToTxnResponse = message(
 /** The response as it is read. */
 export type AddPartitionsToTxnResponse = BodyOf<typeof AddPartitionsToTxnResponse>;
 
-/** The API that `AddPartitionsToTxnRequest` and `AddPartitionsToTxnResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AddPartitionsToTxn = api(
   { key: 24, name: 'AddPartitionsToTxn', advertised: '0-5', listeners: ['broker'] },
   AddPartitionsToTxnRequest,

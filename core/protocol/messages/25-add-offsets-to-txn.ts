@@ -23,7 +23,7 @@ export const AddOffsetsToTxnResponse = message(
 /** The response as it is read. */
 export type AddOffsetsToTxnResponse = BodyOf<typeof AddOffsetsToTxnResponse>;
 
-/** The API that `AddOffsetsToTxnRequest` and `AddOffsetsToTxnResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AddOffsetsToTxn = api(
   { key: 25, name: 'AddOffsetsToTxn', advertised: '0-4', listeners: ['broker'] },
   AddOffsetsToTxnRequest,

@@ -27,7 +27,7 @@ export const EndTxnResponse = message(
 /** The response as it is read. */
 export type EndTxnResponse = BodyOf<typeof EndTxnResponse>;
 
-/** The API that `EndTxnRequest` and `EndTxnResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const EndTxn = api(
   { key: 26, name: 'EndTxn', advertised: '0-5', listeners: ['broker'] },
   EndTxnRequest,

@@ -37,7 +37,7 @@ export const WriteTxnMarkersResponse = message(
 /** The response as it is read. */
 export type WriteTxnMarkersResponse = BodyOf<typeof WriteTxnMarkersResponse>;
 
-/** The API that `WriteTxnMarkersRequest` and `WriteTxnMarkersResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const WriteTxnMarkers = api(
   { key: 27, name: 'WriteTxnMarkers', advertised: '1-2', listeners: ['broker'] },
   WriteTxnMarkersRequest,

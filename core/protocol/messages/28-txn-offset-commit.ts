@@ -48,7 +48,7 @@ export const TxnOffsetCommitResponse = message(
 /** The response as it is read. */
 export type TxnOffsetCommitResponse = BodyOf<typeof TxnOffsetCommitResponse>;
 
-/** The API that `TxnOffsetCommitRequest` and `TxnOffsetCommitResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const TxnOffsetCommit = api(
   { key: 28, name: 'TxnOffsetCommit', advertised: '0-6', listeners: ['broker'] },
   TxnOffsetCommitRequest,

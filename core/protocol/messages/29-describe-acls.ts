@@ -40,7 +40,7 @@ export const DescribeAclsResponse = message(
 /** The response as it is read. */
 export type DescribeAclsResponse = BodyOf<typeof DescribeAclsResponse>;
 
-/** The API that `DescribeAclsRequest` and `DescribeAclsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeAcls = api(
   { key: 29, name: 'DescribeAcls', advertised: '1-3', listeners: ['broker', 'controller'] },
   DescribeAclsRequest,

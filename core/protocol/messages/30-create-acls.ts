@@ -32,7 +32,7 @@ export const CreateAclsResponse = message(
 /** The response as it is read. */
 export type CreateAclsResponse = BodyOf<typeof CreateAclsResponse>;
 
-/** The API that `CreateAclsRequest` and `CreateAclsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const CreateAcls = api(
   { key: 30, name: 'CreateAcls', advertised: '1-3', listeners: ['broker', 'controller'] },
   CreateAclsRequest,

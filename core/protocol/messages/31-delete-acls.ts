@@ -49,7 +49,7 @@ export const DeleteAclsResponse = message(
 /** The response as it is read. */
 export type DeleteAclsResponse = BodyOf<typeof DeleteAclsResponse>;
 
-/** The API that `DeleteAclsRequest` and `DeleteAclsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DeleteAcls = api(
   { key: 31, name: 'DeleteAcls', advertised: '1-3', listeners: ['broker', 'controller'] },
   DeleteAclsRequest,

@@ -51,7 +51,7 @@ export const DescribeConfigsResponse = message(
 /** The response as it is read. */
 export type DescribeConfigsResponse = BodyOf<typeof DescribeConfigsResponse>;
 
-/** The API that `DescribeConfigsRequest` and `DescribeConfigsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeConfigs = api(
   { key: 32, name: 'DescribeConfigs', advertised: '1-4', listeners: ['broker', 'controller'] },
   DescribeConfigsRequest,

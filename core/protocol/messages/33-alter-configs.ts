@@ -38,7 +38,7 @@ export const AlterConfigsResponse = message(
 /** The response as it is read. */
 export type AlterConfigsResponse = BodyOf<typeof AlterConfigsResponse>;
 
-/** The API that `AlterConfigsRequest` and `AlterConfigsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AlterConfigs = api(
   { key: 33, name: 'AlterConfigs', advertised: '0-2', listeners: ['broker', 'controller'] },
   AlterConfigsRequest,

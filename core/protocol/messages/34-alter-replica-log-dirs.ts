@@ -26,7 +26,7 @@ export const AlterReplicaLogDirsResponse = message(
 /** The response as it is read. */
 export type AlterReplicaLogDirsResponse = BodyOf<typeof AlterReplicaLogDirsResponse>;
 
-/** The API that `AlterReplicaLogDirsRequest` and `AlterReplicaLogDirsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AlterReplicaLogDirs = api(
   { key: 34, name: 'AlterReplicaLogDirs', advertised: '1-2', listeners: ['broker'] },
   AlterReplicaLogDirsRequest,

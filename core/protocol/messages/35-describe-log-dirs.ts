@@ -42,7 +42,7 @@ export const DescribeLogDirsResponse = message(
 /** The response as it is read. */
 export type DescribeLogDirsResponse = BodyOf<typeof DescribeLogDirsResponse>;
 
-/** The API that `DescribeLogDirsRequest` and `DescribeLogDirsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeLogDirs = api(
   { key: 35, name: 'DescribeLogDirs', advertised: '1-5', listeners: ['broker'] },
   DescribeLogDirsRequest,

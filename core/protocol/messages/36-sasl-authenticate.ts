@@ -27,7 +27,7 @@ export const SaslAuthenticateResponse = message(
 /** The response as it is read. */
 export type SaslAuthenticateResponse = BodyOf<typeof SaslAuthenticateResponse>;
 
-/** The API that `SaslAuthenticateRequest` and `SaslAuthenticateResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const SaslAuthenticate = api(
   { key: 36, name: 'SaslAuthenticate', advertised: '0-2', listeners: ['broker', 'controller'] },
   SaslAuthenticateRequest,

@@ -37,7 +37,7 @@ export const CreatePartitionsResponse = message(
 /** The response as it is read. */
 export type CreatePartitionsResponse = BodyOf<typeof CreatePartitionsResponse>;
 
-/** The API that `CreatePartitionsRequest` and `CreatePartitionsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const CreatePartitions = api(
   { key: 37, name: 'CreatePartitions', advertised: '0-3', listeners: ['broker', 'controller'] },
   CreatePartitionsRequest,

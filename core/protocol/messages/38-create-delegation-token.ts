@@ -39,7 +39,7 @@ export const CreateDelegationTokenResponse = message(
 /** The response as it is read. */
 export type CreateDelegationTokenResponse = BodyOf<typeof CreateDelegationTokenResponse>;
 
-/** The API that `CreateDelegationTokenRequest` and `CreateDelegationTokenResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const CreateDelegationToken = api(
   { key: 38, name: 'CreateDelegationToken', advertised: '1-3', listeners: ['broker', 'controller'] },
   CreateDelegationTokenRequest,

@@ -22,7 +22,7 @@ export const RenewDelegationTokenResponse = message(
 /** The response as it is read. */
 export type RenewDelegationTokenResponse = BodyOf<typeof RenewDelegationTokenResponse>;
 
-/** The API that `RenewDelegationTokenRequest` and `RenewDelegationTokenResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const RenewDelegationToken = api(
   { key: 39, name: 'RenewDelegationToken', advertised: '1-2', listeners: ['broker', 'controller'] },
   RenewDelegationTokenRequest,

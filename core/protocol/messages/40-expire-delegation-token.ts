@@ -22,7 +22,7 @@ export const ExpireDelegationTokenResponse = message(
 /** The response as it is read. */
 export type ExpireDelegationTokenResponse = BodyOf<typeof ExpireDelegationTokenResponse>;
 
-/** The API that `ExpireDelegationTokenRequest` and `ExpireDelegationTokenResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ExpireDelegationToken = api(
   { key: 40, name: 'ExpireDelegationToken', advertised: '1-2', listeners: ['broker', 'controller'] },
   ExpireDelegationTokenRequest,

@@ -37,7 +37,7 @@ export const DescribeDelegationTokenResponse = message(
 /** The response as it is read. */
 export type DescribeDelegationTokenResponse = BodyOf<typeof DescribeDelegationTokenResponse>;
 
-/** The API that `DescribeDelegationTokenRequest` and `DescribeDelegationTokenResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeDelegationToken = api(
   { key: 41, name: 'DescribeDelegationToken', advertised: '1-3', listeners: ['broker', 'controller'] },
   DescribeDelegationTokenRequest,

@@ -29,7 +29,7 @@ export const DeleteGroupsResponse = message(
 /** The response as it is read. */
 export type DeleteGroupsResponse = BodyOf<typeof DeleteGroupsResponse>;
 
-/** The API that `DeleteGroupsRequest` and `DeleteGroupsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DeleteGroups = api(
   { key: 42, name: 'DeleteGroups', advertised: '0-3', listeners: ['broker'] },
   DeleteGroupsRequest,

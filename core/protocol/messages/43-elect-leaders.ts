@@ -37,7 +37,7 @@ export const ElectLeadersResponse = message(
 /** The response as it is read. */
 export type ElectLeadersResponse = BodyOf<typeof ElectLeadersResponse>;
 
-/** The API that `ElectLeadersRequest` and `ElectLeadersResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ElectLeaders = api(
   { key: 43, name: 'ElectLeaders', advertised: '0-2', listeners: ['broker', 'controller'] },
   ElectLeadersRequest,

@@ -38,7 +38,7 @@ export const IncrementalAlterConfigsResponse = message(
 /** The response as it is read. */
 export type IncrementalAlterConfigsResponse = BodyOf<typeof IncrementalAlterConfigsResponse>;
 
-/** The API that `IncrementalAlterConfigsRequest` and `IncrementalAlterConfigsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const IncrementalAlterConfigs = api(
   { key: 44, name: 'IncrementalAlterConfigs', advertised: '0-1', listeners: ['broker', 'controller'] },
   IncrementalAlterConfigsRequest,

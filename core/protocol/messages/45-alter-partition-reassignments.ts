@@ -45,7 +45,7 @@ export const AlterPartitionReassignmentsResponse = message(
 /** The response as it is read. */
 export type AlterPartitionReassignmentsResponse = BodyOf<typeof AlterPartitionReassignmentsResponse>;
 
-/** The API that `AlterPartitionReassignmentsRequest` and `AlterPartitionReassignmentsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AlterPartitionReassignments = api(
   { key: 45, name: 'AlterPartitionReassignments', advertised: '0-1', listeners: ['broker', 'controller'] },
   AlterPartitionReassignmentsRequest,

@@ -39,7 +39,7 @@ export const ListPartitionReassignmentsResponse = message(
 /** The response as it is read. */
 export type ListPartitionReassignmentsResponse = BodyOf<typeof ListPartitionReassignmentsResponse>;
 
-/** The API that `ListPartitionReassignmentsRequest` and `ListPartitionReassignmentsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ListPartitionReassignments = api(
   { key: 46, name: 'ListPartitionReassignments', advertised: '0', listeners: ['broker', 'controller'] },
   ListPartitionReassignmentsRequest,

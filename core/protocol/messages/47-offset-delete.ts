@@ -26,7 +26,7 @@ export const OffsetDeleteResponse = message(
 /** The response as it is read. */
 export type OffsetDeleteResponse = BodyOf<typeof OffsetDeleteResponse>;
 
-/** The API that `OffsetDeleteRequest` and `OffsetDeleteResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const OffsetDelete = api(
   { key: 47, name: 'OffsetDelete', advertised: '0', listeners: ['broker'] },
   OffsetDeleteRequest,

@@ -37,7 +37,7 @@ export const DescribeClientQuotasResponse = message(
 /** The response as it is read. */
 export type DescribeClientQuotasResponse = BodyOf<typeof DescribeClientQuotasResponse>;
 
-/** The API that `DescribeClientQuotasRequest` and `DescribeClientQuotasResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeClientQuotas = api(
   { key: 48, name: 'DescribeClientQuotas', advertised: '0-1', listeners: ['broker'] },
   DescribeClientQuotasRequest,

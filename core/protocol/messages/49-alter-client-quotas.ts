@@ -35,7 +35,7 @@ export const AlterClientQuotasResponse = message(
 /** The response as it is read. */
 export type AlterClientQuotasResponse = BodyOf<typeof AlterClientQuotasResponse>;
 
-/** The API that `AlterClientQuotasRequest` and `AlterClientQuotasResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AlterClientQuotas = api(
   { key: 49, name: 'AlterClientQuotas', advertised: '0-1', listeners: ['broker', 'controller'] },
   AlterClientQuotasRequest,

@@ -33,7 +33,7 @@ export const DescribeUserScramCredentialsResponse = message(
 /** The response as it is read. */
 export type DescribeUserScramCredentialsResponse = BodyOf<typeof DescribeUserScramCredentialsResponse>;
 
-/** The API that `DescribeUserScramCredentialsRequest` and `DescribeUserScramCredentialsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeUserScramCredentials = api(
   { key: 50, name: 'DescribeUserScramCredentials', advertised: '0', listeners: ['broker', 'controller'] },
   DescribeUserScramCredentialsRequest,

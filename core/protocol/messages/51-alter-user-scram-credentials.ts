@@ -34,7 +34,7 @@ export const AlterUserScramCredentialsResponse = message(
 /** The response as it is read. */
 export type AlterUserScramCredentialsResponse = BodyOf<typeof AlterUserScramCredentialsResponse>;
 
-/** The API that `AlterUserScramCredentialsRequest` and `AlterUserScramCredentialsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AlterUserScramCredentials = api(
   { key: 51, name: 'AlterUserScramCredentials', advertised: '0', listeners: ['broker', 'controller'] },
   AlterUserScramCredentialsRequest,

@@ -52,7 +52,7 @@ export const VoteResponse = message(
 /** The response as it is read. */
 export type VoteResponse = BodyOf<typeof VoteResponse>;
 
-/** The API that `VoteRequest` and `VoteResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const Vote = api(
   { key: 52, name: 'Vote', advertised: '0-2', listeners: ['controller'] },
   VoteRequest,

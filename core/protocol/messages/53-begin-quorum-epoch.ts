@@ -43,7 +43,7 @@ export const BeginQuorumEpochResponse = message(
 /** The response as it is read. */
 export type BeginQuorumEpochResponse = BodyOf<typeof BeginQuorumEpochResponse>;
 
-/** The API that `BeginQuorumEpochRequest` and `BeginQuorumEpochResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const BeginQuorumEpoch = api(
   { key: 53, name: 'BeginQuorumEpoch', advertised: '0-1', listeners: ['controller'] },
   BeginQuorumEpochRequest,

@@ -45,7 +45,7 @@ export const EndQuorumEpochResponse = message(
 /** The response as it is read. */
 export type EndQuorumEpochResponse = BodyOf<typeof EndQuorumEpochResponse>;
 
-/** The API that `EndQuorumEpochRequest` and `EndQuorumEpochResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const EndQuorumEpoch = api(
   { key: 54, name: 'EndQuorumEpoch', advertised: '0-1', listeners: ['controller'] },
   EndQuorumEpochRequest,

@@ -50,7 +50,7 @@ export const DescribeQuorumResponse = message(
 /** The response as it is read. */
 export type DescribeQuorumResponse = BodyOf<typeof DescribeQuorumResponse>;
 
-/** The API that `DescribeQuorumRequest` and `DescribeQuorumResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeQuorum = api(
   { key: 55, name: 'DescribeQuorum', advertised: '0-2', listeners: ['broker', 'controller'] },
   DescribeQuorumRequest,

@@ -52,7 +52,7 @@ export const AlterPartitionResponse = message(
 /** The response as it is read. */
 export type AlterPartitionResponse = BodyOf<typeof AlterPartitionResponse>;
 
-/** The API that `AlterPartitionRequest` and `AlterPartitionResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AlterPartition = api(
   { key: 56, name: 'AlterPartition', advertised: '2-3', listeners: ['controller'] },
   AlterPartitionRequest,

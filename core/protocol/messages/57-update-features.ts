@@ -39,7 +39,7 @@ export const UpdateFeaturesResponse = message(
 /** The response as it is read. */
 export type UpdateFeaturesResponse = BodyOf<typeof UpdateFeaturesResponse>;
 
-/** The API that `UpdateFeaturesRequest` and `UpdateFeaturesResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const UpdateFeatures = api(
   { key: 57, name: 'UpdateFeatures', advertised: '0-2', listeners: ['broker', 'controller'] },
   UpdateFeaturesRequest,

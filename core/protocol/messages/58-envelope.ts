@@ -23,7 +23,7 @@ export const EnvelopeResponse = message(
 /** The response as it is read. */
 export type EnvelopeResponse = BodyOf<typeof EnvelopeResponse>;
 
-/** The API that `EnvelopeRequest` and `EnvelopeResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const Envelope = api(
   { key: 58, name: 'Envelope', advertised: '0', listeners: ['controller'] },
   EnvelopeRequest,

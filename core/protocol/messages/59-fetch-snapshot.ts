@@ -52,7 +52,7 @@ export const FetchSnapshotResponse = message(
 /** The response as it is read. */
 export type FetchSnapshotResponse = BodyOf<typeof FetchSnapshotResponse>;
 
-/** The API that `FetchSnapshotRequest` and `FetchSnapshotResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const FetchSnapshot = api(
   { key: 59, name: 'FetchSnapshot', advertised: '0-1', listeners: ['controller'] },
   FetchSnapshotRequest,

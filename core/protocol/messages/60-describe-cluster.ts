@@ -41,7 +41,7 @@ export const DescribeClusterResponse = message(
 /** The response as it is read. */
 export type DescribeClusterResponse = BodyOf<typeof DescribeClusterResponse>;
 
-/** The API that `DescribeClusterRequest` and `DescribeClusterResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeCluster = api(
   { key: 60, name: 'DescribeCluster', advertised: '0-2', listeners: ['broker', 'controller'] },
   DescribeClusterRequest,

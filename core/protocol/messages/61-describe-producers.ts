@@ -41,7 +41,7 @@ export const DescribeProducersResponse = message(
 /** The response as it is read. */
 export type DescribeProducersResponse = BodyOf<typeof DescribeProducersResponse>;
 
-/** The API that `DescribeProducersRequest` and `DescribeProducersResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeProducers = api(
   { key: 61, name: 'DescribeProducers', advertised: '0', listeners: ['broker'] },
   DescribeProducersRequest,

@@ -32,7 +32,7 @@ export const BrokerRegistrationResponse = message(
 /** The response as it is read. */
 export type BrokerRegistrationResponse = BodyOf<typeof BrokerRegistrationResponse>;
 
-/** The API that `BrokerRegistrationRequest` and `BrokerRegistrationResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const BrokerRegistration = api(
   { key: 62, name: 'BrokerRegistration', advertised: '0-4', listeners: ['controller'] },
   BrokerRegistrationRequest,

@@ -37,7 +37,7 @@ export const BrokerHeartbeatResponse = message(
 /** The response as it is read. */
 export type BrokerHeartbeatResponse = BodyOf<typeof BrokerHeartbeatResponse>;
 
-/** The API that `BrokerHeartbeatRequest` and `BrokerHeartbeatResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const BrokerHeartbeat = api(
   { key: 63, name: 'BrokerHeartbeat', advertised: '0-2', listeners: ['controller'] },
   BrokerHeartbeatRequest,

@@ -23,7 +23,7 @@ export const UnregisterBrokerResponse = message(
 /** The response as it is read. */
 export type UnregisterBrokerResponse = BodyOf<typeof UnregisterBrokerResponse>;
 
-/** The API that `UnregisterBrokerRequest` and `UnregisterBrokerResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const UnregisterBroker = api(
   { key: 64, name: 'UnregisterBroker', advertised: '0', listeners: ['broker', 'controller'] },
   UnregisterBrokerRequest,

@@ -34,7 +34,7 @@ export const DescribeTransactionsResponse = message(
 /** The response as it is read. */
 export type DescribeTransactionsResponse = BodyOf<typeof DescribeTransactionsResponse>;
 
-/** The API that `DescribeTransactionsRequest` and `DescribeTransactionsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeTransactions = api(
   { key: 65, name: 'DescribeTransactions', advertised: '0', listeners: ['broker'] },
   DescribeTransactionsRequest,

@@ -32,7 +32,7 @@ export const ListTransactionsResponse = message(
 /** The response as it is read. */
 export type ListTransactionsResponse = BodyOf<typeof ListTransactionsResponse>;
 
-/** The API that `ListTransactionsRequest` and `ListTransactionsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ListTransactions = api(
   { key: 66, name: 'ListTransactions', advertised: '0-2', listeners: ['broker'] },
   ListTransactionsRequest,

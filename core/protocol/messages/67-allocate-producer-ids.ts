@@ -22,7 +22,7 @@ export const AllocateProducerIdsResponse = message(
 /** The response as it is read. */
 export type AllocateProducerIdsResponse = BodyOf<typeof AllocateProducerIdsResponse>;
 
-/** The API that `AllocateProducerIdsRequest` and `AllocateProducerIdsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AllocateProducerIds = api(
   { key: 67, name: 'AllocateProducerIds', advertised: '0', listeners: ['controller'] },
   AllocateProducerIdsRequest,

@@ -44,7 +44,7 @@ export const ConsumerGroupHeartbeatResponse = message(
 /** The response as it is read. */
 export type ConsumerGroupHeartbeatResponse = BodyOf<typeof ConsumerGroupHeartbeatResponse>;
 
-/** The API that `ConsumerGroupHeartbeatRequest` and `ConsumerGroupHeartbeatResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ConsumerGroupHeartbeat = api(
   { key: 68, name: 'ConsumerGroupHeartbeat', advertised: '0-1', listeners: ['broker'] },
   ConsumerGroupHeartbeatRequest,

@@ -51,7 +51,7 @@ export const ConsumerGroupDescribeResponse = message(
 /** The response as it is read. */
 export type ConsumerGroupDescribeResponse = BodyOf<typeof ConsumerGroupDescribeResponse>;
 
-/** The API that `ConsumerGroupDescribeRequest` and `ConsumerGroupDescribeResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ConsumerGroupDescribe = api(
   { key: 69, name: 'ConsumerGroupDescribe', advertised: '0-1', listeners: ['broker'] },
   ConsumerGroupDescribeRequest,

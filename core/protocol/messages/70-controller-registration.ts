@@ -28,7 +28,7 @@ export const ControllerRegistrationResponse = message(
 /** The response as it is read. */
 export type ControllerRegistrationResponse = BodyOf<typeof ControllerRegistrationResponse>;
 
-/** The API that `ControllerRegistrationRequest` and `ControllerRegistrationResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ControllerRegistration = api(
   { key: 70, name: 'ControllerRegistration', advertised: '0', listeners: ['controller'] },
   ControllerRegistrationRequest,

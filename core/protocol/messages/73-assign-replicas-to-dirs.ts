@@ -37,7 +37,7 @@ export const AssignReplicasToDirsResponse = message(
 /** The response as it is read. */
 export type AssignReplicasToDirsResponse = BodyOf<typeof AssignReplicasToDirsResponse>;
 
-/** The API that `AssignReplicasToDirsRequest` and `AssignReplicasToDirsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AssignReplicasToDirs = api(
   { key: 73, name: 'AssignReplicasToDirs', advertised: '0', listeners: ['controller'] },
   AssignReplicasToDirsRequest,

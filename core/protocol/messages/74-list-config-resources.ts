@@ -27,7 +27,7 @@ export const ListConfigResourcesResponse = message(
 /** The response as it is read. */
 export type ListConfigResourcesResponse = BodyOf<typeof ListConfigResourcesResponse>;
 
-/** The API that `ListConfigResourcesRequest` and `ListConfigResourcesResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ListConfigResources = api(
   { key: 74, name: 'ListConfigResources', advertised: '0-1', listeners: ['broker'] },
   ListConfigResourcesRequest,

@@ -48,7 +48,7 @@ export const DescribeTopicPartitionsResponse = message(
 /** The response as it is read. */
 export type DescribeTopicPartitionsResponse = BodyOf<typeof DescribeTopicPartitionsResponse>;
 
-/** The API that `DescribeTopicPartitionsRequest` and `DescribeTopicPartitionsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeTopicPartitions = api(
   { key: 75, name: 'DescribeTopicPartitions', advertised: '0', listeners: ['broker'] },
   DescribeTopicPartitionsRequest,

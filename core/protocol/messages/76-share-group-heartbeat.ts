@@ -39,7 +39,7 @@ export const ShareGroupHeartbeatResponse = message(
 /** The response as it is read. */
 export type ShareGroupHeartbeatResponse = BodyOf<typeof ShareGroupHeartbeatResponse>;
 
-/** The API that `ShareGroupHeartbeatRequest` and `ShareGroupHeartbeatResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ShareGroupHeartbeat = api(
   { key: 76, name: 'ShareGroupHeartbeat', advertised: '1', listeners: ['broker'] },
   ShareGroupHeartbeatRequest,

@@ -47,7 +47,7 @@ export const ShareGroupDescribeResponse = message(
 /** The response as it is read. */
 export type ShareGroupDescribeResponse = BodyOf<typeof ShareGroupDescribeResponse>;
 
-/** The API that `ShareGroupDescribeRequest` and `ShareGroupDescribeResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ShareGroupDescribe = api(
   { key: 77, name: 'ShareGroupDescribe', advertised: '1', listeners: ['broker'] },
   ShareGroupDescribeRequest,

@@ -81,7 +81,7 @@ export const ShareFetchResponse = message(
 /** The response as it is read. */
 export type ShareFetchResponse = BodyOf<typeof ShareFetchResponse>;
 
-/** The API that `ShareFetchRequest` and `ShareFetchResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ShareFetch = api(
   { key: 78, name: 'ShareFetch', advertised: '1-2', listeners: ['broker'] },
   ShareFetchRequest,

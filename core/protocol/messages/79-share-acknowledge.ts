@@ -67,7 +67,7 @@ export const ShareAcknowledgeResponse = message(
 /** The response as it is read. */
 export type ShareAcknowledgeResponse = BodyOf<typeof ShareAcknowledgeResponse>;
 
-/** The API that `ShareAcknowledgeRequest` and `ShareAcknowledgeResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ShareAcknowledge = api(
   { key: 79, name: 'ShareAcknowledge', advertised: '1-2', listeners: ['broker'] },
   ShareAcknowledgeRequest,

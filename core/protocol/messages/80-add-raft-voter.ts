@@ -29,7 +29,7 @@ export const AddRaftVoterResponse = message(
 /** The response as it is read. */
 export type AddRaftVoterResponse = BodyOf<typeof AddRaftVoterResponse>;
 
-/** The API that `AddRaftVoterRequest` and `AddRaftVoterResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AddRaftVoter = api(
   { key: 80, name: 'AddRaftVoter', advertised: '0-1', listeners: ['broker', 'controller'] },
   AddRaftVoterRequest,

@@ -23,7 +23,7 @@ export const RemoveRaftVoterResponse = message(
 /** The response as it is read. */
 export type RemoveRaftVoterResponse = BodyOf<typeof RemoveRaftVoterResponse>;
 
-/** The API that `RemoveRaftVoterRequest` and `RemoveRaftVoterResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const RemoveRaftVoter = api(
   { key: 81, name: 'RemoveRaftVoter', advertised: '0', listeners: ['broker', 'controller'] },
   RemoveRaftVoterRequest,

@@ -43,7 +43,7 @@ export const UpdateRaftVoterResponse = message(
 /** The response as it is read. */
 export type UpdateRaftVoterResponse = BodyOf<typeof UpdateRaftVoterResponse>;
 
-/** The API that `UpdateRaftVoterRequest` and `UpdateRaftVoterResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const UpdateRaftVoter = api(
   { key: 82, name: 'UpdateRaftVoter', advertised: '0', listeners: ['controller'] },
   UpdateRaftVoterRequest,

@@ -38,7 +38,7 @@ export const InitializeShareGroupStateResponse = message(
 /** The response as it is read. */
 export type InitializeShareGroupStateResponse = BodyOf<typeof InitializeShareGroupStateResponse>;
 
-/** The API that `InitializeShareGroupStateRequest` and `InitializeShareGroupStateResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const InitializeShareGroupState = api(
   { key: 83, name: 'InitializeShareGroupState', advertised: '0', listeners: ['broker'] },
   InitializeShareGroupStateRequest,

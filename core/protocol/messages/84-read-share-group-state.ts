@@ -43,7 +43,7 @@ export const ReadShareGroupStateResponse = message(
 /** The response as it is read. */
 export type ReadShareGroupStateResponse = BodyOf<typeof ReadShareGroupStateResponse>;
 
-/** The API that `ReadShareGroupStateRequest` and `ReadShareGroupStateResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ReadShareGroupState = api(
   { key: 84, name: 'ReadShareGroupState', advertised: '0', listeners: ['broker'] },
   ReadShareGroupStateRequest,

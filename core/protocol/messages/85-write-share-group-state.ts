@@ -50,7 +50,7 @@ export const WriteShareGroupStateResponse = message(
 /** The response as it is read. */
 export type WriteShareGroupStateResponse = BodyOf<typeof WriteShareGroupStateResponse>;
 
-/** The API that `WriteShareGroupStateRequest` and `WriteShareGroupStateResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const WriteShareGroupState = api(
   { key: 85, name: 'WriteShareGroupState', advertised: '0-1', listeners: ['broker'] },
   WriteShareGroupStateRequest,

@@ -32,7 +32,7 @@ export const DeleteShareGroupStateResponse = message(
 /** The response as it is read. */
 export type DeleteShareGroupStateResponse = BodyOf<typeof DeleteShareGroupStateResponse>;
 
-/** The API that `DeleteShareGroupStateRequest` and `DeleteShareGroupStateResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DeleteShareGroupState = api(
   { key: 86, name: 'DeleteShareGroupState', advertised: '0', listeners: ['broker'] },
   DeleteShareGroupStateRequest,

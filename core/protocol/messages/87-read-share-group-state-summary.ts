@@ -39,7 +39,7 @@ export const ReadShareGroupStateSummaryResponse = message(
 /** The response as it is read. */
 export type ReadShareGroupStateSummaryResponse = BodyOf<typeof ReadShareGroupStateSummaryResponse>;
 
-/** The API that `ReadShareGroupStateSummaryRequest` and `ReadShareGroupStateSummaryResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const ReadShareGroupStateSummary = api(
   { key: 87, name: 'ReadShareGroupStateSummary', advertised: '0-1', listeners: ['broker'] },
   ReadShareGroupStateSummaryRequest,

@@ -121,7 +121,7 @@ export const StreamsGroupHeartbeatResponse = message(
 /** The response as it is read. */
 export type StreamsGroupHeartbeatResponse = BodyOf<typeof StreamsGroupHeartbeatResponse>;
 
-/** The API that `StreamsGroupHeartbeatRequest` and `StreamsGroupHeartbeatResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const StreamsGroupHeartbeat = api(
   { key: 88, name: 'StreamsGroupHeartbeat', advertised: '0-1', listeners: ['broker'] },
   StreamsGroupHeartbeatRequest,

@@ -133,7 +133,7 @@ export const StreamsGroupDescribeResponse = message(
 /** The response as it is read. */
 export type StreamsGroupDescribeResponse = BodyOf<typeof StreamsGroupDescribeResponse>;
 
-/** The API that `StreamsGroupDescribeRequest` and `StreamsGroupDescribeResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const StreamsGroupDescribe = api(
   { key: 89, name: 'StreamsGroupDescribe', advertised: '0-1', listeners: ['broker'] },
   StreamsGroupDescribeRequest,

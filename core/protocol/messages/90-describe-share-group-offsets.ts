@@ -46,7 +46,7 @@ export const DescribeShareGroupOffsetsResponse = message(
 /** The response as it is read. */
 export type DescribeShareGroupOffsetsResponse = BodyOf<typeof DescribeShareGroupOffsetsResponse>;
 
-/** The API that `DescribeShareGroupOffsetsRequest` and `DescribeShareGroupOffsetsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DescribeShareGroupOffsets = api(
   { key: 90, name: 'DescribeShareGroupOffsets', advertised: '0-1', listeners: ['broker'] },
   DescribeShareGroupOffsetsRequest,

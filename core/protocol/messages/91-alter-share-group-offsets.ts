@@ -39,7 +39,7 @@ export const AlterShareGroupOffsetsResponse = message(
 /** The response as it is read. */
 export type AlterShareGroupOffsetsResponse = BodyOf<typeof AlterShareGroupOffsetsResponse>;
 
-/** The API that `AlterShareGroupOffsetsRequest` and `AlterShareGroupOffsetsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const AlterShareGroupOffsets = api(
   { key: 91, name: 'AlterShareGroupOffsets', advertised: '0', listeners: ['broker'] },
   AlterShareGroupOffsetsRequest,

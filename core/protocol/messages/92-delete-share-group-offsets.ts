@@ -32,7 +32,7 @@ export const DeleteShareGroupOffsetsResponse = message(
 /** The response as it is read. */
 export type DeleteShareGroupOffsetsResponse = BodyOf<typeof DeleteShareGroupOffsetsResponse>;
 
-/** The API that `DeleteShareGroupOffsetsRequest` and `DeleteShareGroupOffsetsResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const DeleteShareGroupOffsets = api(
   { key: 92, name: 'DeleteShareGroupOffsets', advertised: '0', listeners: ['broker'] },
   DeleteShareGroupOffsetsRequest,

@@ -51,7 +51,7 @@ export type StreamsGroupTopologyDescriptionUpdateResponse = BodyOf<
   typeof StreamsGroupTopologyDescriptionUpdateResponse
 >;
 
-/** The API that `StreamsGroupTopologyDescriptionUpdateRequest` and `StreamsGroupTopologyDescriptionUpdateResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const StreamsGroupTopologyDescriptionUpdate = api(
   { key: 93, name: 'StreamsGroupTopologyDescriptionUpdate', advertised: '0', listeners: ['broker'] },
   StreamsGroupTopologyDescriptionUpdateRequest,

@@ -23,7 +23,7 @@ export const UnregisterControllerResponse = message(
 /** The response as it is read. */
 export type UnregisterControllerResponse = BodyOf<typeof UnregisterControllerResponse>;
 
-/** The API that `UnregisterControllerRequest` and `UnregisterControllerResponse` make. */
+/** The API: key, name, both messages, and where it is offered. */
 export const UnregisterController = api(
   { key: 94, name: 'UnregisterController', advertised: '0', listeners: ['broker', 'controller'] },
   UnregisterControllerRequest,
