@@ -4,12 +4,14 @@
  * A node that cannot start leaves nothing behind: folders and lock files that were made for it are removed again.
  */
 import fs from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import { createNode, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
+import type { Listener } from '../core/config/values.ts';
 import { prepareCodecs, realCodecs } from './codecs.ts';
 import { createDisk } from './disk/disk.ts';
-import { describeError } from './disk/errors.ts';
+import { describeError, errorCode } from './disk/errors.ts';
 import { createMemoryDisk } from './disk/memory.ts';
 import { type Exit, type Host, type Listening, runMachine, type Say } from './host.ts';
 import { type FolderLock, lockFolder } from './lock.ts';
@@ -33,6 +35,8 @@ export const EXIT_CANNOT_RUN = 1;
 
 /** Runs a node until it serves. The relative paths of `log.dirs` are resolved from the working directory. */
 export async function startHost(config: NodeConfig, options: NodeOptions): Promise<Started> {
+  const busy = await findBusyListener(config.listeners);
+  if (busy !== null) return { kind: 'failed', exit: { code: EXIT_CANNOT_RUN, reason: busy } };
   const folders = config['log.dirs'].map((folder) => path.resolve(folder));
   const node = createNode({ ...config, 'log.dirs': folders });
   const taken = options.disk === 'files' ? takeFolders(folders) : { kind: 'taken' as const, release: () => {} };
@@ -59,6 +63,30 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
     return exit;
   });
   return { kind: 'started', host: { ...host, exited }, listening: outcome };
+}
+
+/**
+ * Why one of the listeners cannot be listened on, or null. Asked before anything is touched; between the question and the
+ * node's own listening another program may still come first, and then the node says so.
+ */
+async function findBusyListener(listeners: readonly Listener[]): Promise<string | null> {
+  for (const { host, port } of listeners) {
+    if (port === 0) continue;
+    const error = await tryToListen(host, port);
+    if (error === null) continue;
+    const where = `${host === '' ? 'every interface' : host}, port ${port}`;
+    if (errorCode(error) === 'EADDRINUSE') return `Another program listens on ${where} already.`;
+    return `This node cannot listen on ${where}: ${describeError(error)}.`;
+  }
+  return null;
+}
+
+function tryToListen(host: string, port: number): Promise<unknown> {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once('error', resolve);
+    server.listen({ port, ...(host === '' ? {} : { host }) }, () => server.close(() => resolve(null)));
+  });
 }
 
 type Taken =
