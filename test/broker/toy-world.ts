@@ -53,6 +53,8 @@ export class ToyWorld {
   holdsSent = false;
   /** Effects of this kind, on paths that hold this text, fail. */
   fault: { kind: Effect['kind']; on: string; error: DiskError } | null = null;
+  /** Ports are in use. */
+  refusesToListen = false;
   /** Every effect since the start, by kind and path. */
   readonly log: string[] = [];
   readonly config: ReturnType<typeof parseSettings>['config'];
@@ -196,6 +198,10 @@ export class ToyWorld {
         this.exit = effect;
         return;
       case 'listen':
+        if (this.refusesToListen) {
+          this.inputs.push({ kind: 'listenFailed', listener: effect.listener, reason: 'inUse', detail: 'toy' });
+          return;
+        }
         this.inputs.push({
           kind: 'listening',
           listener: effect.listener,
