@@ -1,0 +1,234 @@
+/**
+ * The topics of an image in the making. A topic's partitions are copied once, when a batch first touches the topic;
+ * after that a change of a partition is one new object in an array. That is what lets 40,000 changes fit in one batch.
+ */
+import { assert } from '../lib/assert.ts';
+import type { PartitionImage, TopicImage, TopicsImage } from './image.ts';
+import type { RecordValue } from './records.ts';
+import { draftDelete, draftGet, draftMap, draftSet, type MapDraft, mapValues, publishMap } from './sharded-map.ts';
+
+/** What happened to one topic. */
+export interface TopicDelta {
+  /** Null: the topic is new. */
+  readonly before: TopicImage | null;
+  /** Null: the topic is gone. One that came and went within the batch is not listed. */
+  readonly after: TopicImage | null;
+  /** Numbers of partitions that are new or changed, each once, in the order of their first change. */
+  readonly partitions: readonly number[];
+}
+
+/** A topic that this draft has touched. */
+interface TopicDraft {
+  readonly before: TopicImage | null;
+  readonly id: string;
+  readonly name: string;
+  partitions: PartitionImage[];
+  readonly changed: number[];
+  isRemoved: boolean;
+  /** Whether a partition came before one with a smaller number; then gaps are looked for. */
+  mayHaveGaps: boolean;
+}
+
+/** The topics in the making. */
+export interface TopicsDraft {
+  readonly byId: MapDraft<TopicImage>;
+  readonly idByName: MapDraft<string>;
+  readonly touched: Map<string, TopicDraft>;
+  readonly base: TopicsImage;
+}
+
+const NOBODY: readonly number[] = [];
+const NOWHERE: readonly string[] = [];
+
+/** Stands where a later record of the same batch must put a partition. */
+const GAP: PartitionImage = {
+  replicas: NOBODY,
+  directories: NOWHERE,
+  isr: NOBODY,
+  removingReplicas: NOBODY,
+  addingReplicas: NOBODY,
+  elr: NOBODY,
+  lastKnownElr: NOBODY,
+  leader: -1,
+  leaderRecoveryState: 0,
+  leaderEpoch: -1,
+  partitionEpoch: -1,
+};
+
+/** The most partitions that one topic may have: a bound against a damaged log. */
+const PARTITIONS_MAX = 1_000_000;
+
+/** Begins; costs nothing. */
+export function draftTopics(base: TopicsImage): TopicsDraft {
+  return { byId: draftMap(base.byId), idByName: draftMap(base.idByName), touched: new Map(), base };
+}
+
+function touch(draft: TopicsDraft, id: string): TopicDraft | undefined {
+  const known = draft.touched.get(id);
+  if (known !== undefined) return known.isRemoved ? undefined : known;
+  const before = draftGet(draft.byId, id);
+  if (before === undefined) return undefined;
+  const topic: TopicDraft = {
+    before,
+    id,
+    name: before.name,
+    partitions: before.partitions.slice(),
+    changed: [],
+    isRemoved: false,
+    mayHaveGaps: false,
+  };
+  draft.touched.set(id, topic);
+  return topic;
+}
+
+/** Replays a TopicRecord. */
+export function addTopic(draft: TopicsDraft, id: string, name: string): string | null {
+  if (draftGet(draft.idByName, name) !== undefined) return `The topic ${name} is created a second time.`;
+  if (draft.touched.has(id) || draftGet(draft.byId, id) !== undefined) return `A second topic gets the id ${id}.`;
+  draftSet(draft.idByName, name, id);
+  draft.touched.set(id, {
+    before: null,
+    id,
+    name,
+    partitions: [],
+    changed: [],
+    isRemoved: false,
+    mayHaveGaps: false,
+  });
+  return null;
+}
+
+/** The name of the topic that was removed, or null if there is none with this id. */
+export function removeTopic(draft: TopicsDraft, id: string): string | null {
+  const topic = touch(draft, id);
+  if (topic === undefined) return null;
+  topic.isRemoved = true;
+  topic.partitions = [];
+  topic.changed.length = 0;
+  draftDelete(draft.idByName, topic.name);
+  draftDelete(draft.byId, id);
+  return topic.name;
+}
+
+/** Equal contents share one array: most partitions have all replicas in sync. */
+function shared(numbers: readonly number[] | null, like: readonly number[] = NOBODY): readonly number[] {
+  if (numbers === null || numbers.length === 0) return NOBODY;
+  if (numbers.length !== like.length) return numbers;
+  for (let i = 0; i < numbers.length; i++) if (numbers[i] !== like[i]) return numbers;
+  return like;
+}
+
+function isChanged(topic: TopicDraft, partition: number): boolean {
+  const now = topic.partitions[partition];
+  return now !== undefined && now !== GAP && now !== topic.before?.partitions[partition];
+}
+
+/** Replays a PartitionRecord: the partition is new, or set anew as a whole. */
+export function addPartition(draft: TopicsDraft, record: RecordValue<'PartitionRecord'>): string | null {
+  const topic = touch(draft, record.topicId);
+  if (topic === undefined) return `A partition is added to a topic that does not exist, ${record.topicId}.`;
+  const partition = record.partitionId;
+  if (partition < 0 || partition >= PARTITIONS_MAX) return `The topic ${topic.name} gets a partition ${partition}.`;
+  const { partitions } = topic;
+  if (partition > partitions.length) topic.mayHaveGaps = true;
+  while (partitions.length < partition) partitions.push(GAP);
+  if (!isChanged(topic, partition)) topic.changed.push(partition);
+  partitions[partition] = {
+    replicas: record.replicas,
+    directories: record.directories.length === 0 ? NOWHERE : record.directories,
+    isr: shared(record.isr, record.replicas),
+    removingReplicas: shared(record.removingReplicas),
+    addingReplicas: shared(record.addingReplicas),
+    elr: shared(record.eligibleLeaderReplicas),
+    lastKnownElr: shared(record.lastKnownElr),
+    leader: record.leader,
+    leaderRecoveryState: record.leaderRecoveryState,
+    leaderEpoch: record.leaderEpoch,
+    partitionEpoch: record.partitionEpoch,
+  };
+  return null;
+}
+
+/** Replays a PartitionChangeRecord. Setting the leader, even to who it is, begins a new leader epoch. */
+export function changePartition(draft: TopicsDraft, record: RecordValue<'PartitionChangeRecord'>): string | null {
+  const topic = touch(draft, record.topicId);
+  if (topic === undefined) return `A partition of a topic is changed that does not exist, ${record.topicId}.`;
+  const before = topic.partitions[record.partitionId];
+  if (before === undefined || before === GAP) {
+    return `Partition ${record.partitionId} of topic ${topic.name} is changed, but does not exist.`;
+  }
+  put(topic, record.partitionId, changed(before, record));
+  return null;
+}
+
+function put(topic: TopicDraft, partition: number, after: PartitionImage): void {
+  if (!isChanged(topic, partition)) topic.changed.push(partition);
+  topic.partitions[partition] = after;
+}
+
+function changed(before: PartitionImage, record: RecordValue<'PartitionChangeRecord'>): PartitionImage {
+  const replicas = record.replicas ?? before.replicas;
+  const keepsLeader = record.leader === -2;
+  return {
+    replicas,
+    directories: record.directories ?? before.directories,
+    isr: record.isr === null ? before.isr : shared(record.isr, replicas),
+    removingReplicas: record.removingReplicas === null ? before.removingReplicas : shared(record.removingReplicas),
+    addingReplicas: record.addingReplicas === null ? before.addingReplicas : shared(record.addingReplicas),
+    elr: record.eligibleLeaderReplicas === null ? before.elr : shared(record.eligibleLeaderReplicas),
+    lastKnownElr: record.lastKnownElr === null ? before.lastKnownElr : shared(record.lastKnownElr),
+    leader: keepsLeader ? before.leader : record.leader,
+    leaderRecoveryState: record.leaderRecoveryState === -1 ? before.leaderRecoveryState : record.leaderRecoveryState,
+    leaderEpoch: keepsLeader ? before.leaderEpoch : before.leaderEpoch + 1,
+    partitionEpoch: before.partitionEpoch + 1,
+  };
+}
+
+/** Replays a ClearElrRecord; an empty name means every topic. */
+export function clearElr(draft: TopicsDraft, name: string): string | null {
+  if (name !== '') {
+    const id = draftGet(draft.idByName, name);
+    if (id === undefined) return `Eligible leader replicas are cleared of a topic that does not exist, ${name}.`;
+    clearTopicElr(draft, id, [...(draft.touched.get(id)?.partitions ?? draftGet(draft.byId, id)?.partitions ?? [])]);
+    return null;
+  }
+  for (const topic of draft.touched.values()) if (!topic.isRemoved) clearTopicElr(draft, topic.id, topic.partitions);
+  for (const topic of mapValues(draft.base.byId)) {
+    if (!draft.touched.has(topic.id)) clearTopicElr(draft, topic.id, topic.partitions);
+  }
+  return null;
+}
+
+function clearTopicElr(draft: TopicsDraft, id: string, partitions: readonly PartitionImage[]): void {
+  for (let i = 0; i < partitions.length; i++) {
+    const partition = partitions[i];
+    if (partition === undefined || (partition.elr.length === 0 && partition.lastKnownElr.length === 0)) continue;
+    const topic = touch(draft, id);
+    assert(topic !== undefined, 'a topic vanished while its replicas were cleared');
+    const partitionEpoch = partition.partitionEpoch + 1;
+    put(topic, i, { ...partition, elr: NOBODY, lastKnownElr: NOBODY, partitionEpoch });
+  }
+}
+
+/** Ends the draft of the topics; a sentence if a topic lacks a partition. */
+export function publishTopics(
+  draft: TopicsDraft,
+): { readonly image: TopicsImage; readonly deltas: readonly TopicDelta[] } | string {
+  const deltas: TopicDelta[] = [];
+  for (const topic of draft.touched.values()) {
+    if (topic.mayHaveGaps && topic.partitions.includes(GAP)) {
+      return `The topic ${topic.name} lacks partition ${topic.partitions.indexOf(GAP)}.`;
+    }
+    let after: TopicImage | null = null;
+    if (!topic.isRemoved) {
+      const isUntouched = topic.before !== null && topic.changed.length === 0;
+      after = isUntouched ? topic.before : { name: topic.name, id: topic.id, partitions: topic.partitions };
+      if (after !== topic.before && after !== null) draftSet(draft.byId, topic.id, after);
+    }
+    if (after !== topic.before) deltas.push({ before: topic.before, after, partitions: topic.changed });
+  }
+  const byId = publishMap(draft.byId);
+  const idByName = publishMap(draft.idByName);
+  const isSame = byId === draft.base.byId && idByName === draft.base.idByName;
+  return { image: isSame ? draft.base : { byId, idByName }, deltas };
+}
