@@ -137,7 +137,7 @@ export interface Producer extends Ledger {
   readonly requests: Map<number, Posted[]>;
   /** Events of `produce` that the next step hands over. */
   owed: ProducerEvent[];
-  /** Something can be sent that could not at `drivenAtMs`. */
+  /** Something can be done that could not at `drivenAtMs`. */
   isDirty: boolean;
   isStopped: boolean;
   drivenAtMs: number;
@@ -148,10 +148,9 @@ export function createProducer(options: ProducerOptions): Producer {
   const { acks, idempotent, inFlightMax } = options;
   assert(!idempotent || acks === -1, 'only acks -1 make an idempotent producer');
   assert(!idempotent || inFlightMax <= SENT_MAX, 'brokers remember five batches');
-  const createsTopics = options.createsTopics ?? true;
   return {
     options,
-    cluster: createCluster({ ...options, createsTopics }),
+    cluster: createCluster({ ...options, createsTopics: options.createsTopics ?? true }),
     identity: { state: 'none', producerId: -1, producerEpoch: -1, ticket: 0, retryAtMs: 0, failures: 0, error: 0 },
     lines: new Map(),
     active: new Set(),
@@ -194,9 +193,9 @@ export function produce(producer: Producer, env: Env, record: ProducerRecord, ou
   return ticket;
 }
 
-function recordBytes(record: ProducerRecord): number {
-  let size = RECORD_OVERHEAD_BYTES + (record.key?.length ?? 0) + (record.value?.length ?? 0);
-  for (const { key, value } of record.headers ?? []) size += 3 * key.length + (value?.length ?? 0) + 10;
+function recordBytes({ key, value, headers = [] }: ProducerRecord): number {
+  let size = RECORD_OVERHEAD_BYTES + (key?.length ?? 0) + (value?.length ?? 0);
+  for (const header of headers) size += 3 * header.key.length + (header.value?.length ?? 0) + 10;
   return size;
 }
 
@@ -263,8 +262,8 @@ function handle(producer: Producer, env: Env, event: ChannelEvent, events: Produ
 }
 
 function lost(producer: Producer, env: Env, item: Posted, events: ProducerEvent[]): void {
-  const why = { error: ErrorCode.NETWORK_EXCEPTION, message: 'the connection ended before the answer came' };
-  failed(producer, env, item, why, events);
+  const error = ErrorCode.NETWORK_EXCEPTION;
+  failed(producer, env, item, { error, message: errorInfo(error).message }, events);
 }
 
 function answered(producer: Producer, env: Env, event: Answer, posted: Posted[], events: ProducerEvent[]): void {
@@ -275,10 +274,10 @@ function answered(producer: Producer, env: Env, event: Answer, posted: Posted[],
       lost(producer, env, item, events);
       continue;
     }
-    const { errorCode, baseOffset, logAppendTimeMs } = answer;
+    const { errorCode, baseOffset, logAppendTimeMs: timeMs } = answer;
     const { line, batch } = item;
     if (errorCode === ErrorCode.NONE) {
-      acknowledged(line, producer, batch, { baseOffset, timeMs: logAppendTimeMs }, events);
+      acknowledged(line, producer, batch, { baseOffset, timeMs }, events);
       continue;
     }
     if (errorCode === ErrorCode.DUPLICATE_SEQUENCE_NUMBER) {
@@ -294,9 +293,9 @@ function answered(producer: Producer, env: Env, event: Answer, posted: Posted[],
   }
 }
 
-function doubt(producer: Producer, line: Line): void {
-  doubtLeader(producer.cluster.view, line.topic, line.partition);
-  markStale(producer.cluster);
+function doubt({ cluster }: Producer, line: Line): void {
+  doubtLeader(cluster.view, line.topic, line.partition);
+  markStale(cluster);
 }
 
 function failed(
@@ -317,8 +316,7 @@ function failed(
 }
 
 /** Asks for another producer id, unless that has been done since the line took over the one that failed. */
-function forgetIdentity(producer: Producer, line: Line): void {
-  const { identity } = producer;
+function forgetIdentity({ identity }: Producer, line: Line): void {
   if (identity.state === 'known' && identity.producerId === line.producerId) identity.state = 'none';
 }
 
@@ -333,10 +331,9 @@ function drive(producer: Producer, env: Env, out: Outbox, events: ProducerEvent[
     tend(producer, env, line, events);
     if (isIdle(line)) producer.active.delete(line);
   }
-  if (producer.active.size > 0 || producer.cluster.view.topics.size > 0) {
-    post(producer, env, out, events);
-    driveCluster(producer.cluster, env, out);
-  }
+  if (producer.cluster.view.topics.size === 0) return;
+  post(producer, env, out, events);
+  driveCluster(producer.cluster, env, out);
 }
 
 /** Ends what is beyond hope in a line and puts it right. */
@@ -383,7 +380,7 @@ export function producerDeadlineMs(producer: Producer): number {
   return deadlineMs;
 }
 
-/** Invariants between any two steps. */
+/** True between any two steps. */
 export function checkProducer(producer: Producer): void {
   checkCluster(producer.cluster);
   checkIdentity(producer.identity);
