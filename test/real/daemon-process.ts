@@ -28,7 +28,12 @@ export interface Daemon {
 
 /** Runs the command to its end. */
 export async function run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [TIDEMARK, ...args], { env: { ...process.env, ...environment } });
+  return runNode([TIDEMARK, ...args], environment);
+}
+
+/** Runs any program of Node's to its end. */
+export async function runNode(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const child = spawn(process.execPath, args, { env: { ...process.env, ...environment } });
   return watch(child).ended;
 }
 
