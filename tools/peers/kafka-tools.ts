@@ -104,10 +104,17 @@ export interface DumpReport {
   readonly records: number;
 }
 
+/** What to read: every record or batches only, and how many bytes of each log at most. */
+export interface DumpOptions {
+  readonly deep: boolean;
+  readonly bytesMax?: number;
+}
+
 /** Reads log, index, time index and snapshot files with Kafka's dump tool. */
-export async function dumpFiles(files: readonly string[]): Promise<DumpReport> {
-  const names = ['--files', files.join(',')];
-  const finished = await runKafkaTool('dump', ['--deep-iteration', '--print-data-log', ...names]);
+export async function dumpFiles(files: readonly string[], options: DumpOptions = { deep: true }): Promise<DumpReport> {
+  const depth = options.deep ? ['--deep-iteration', '--print-data-log'] : [];
+  const limit = options.bytesMax === undefined ? [] : ['--max-bytes', String(options.bytesMax)];
+  const finished = await runKafkaTool('dump', [...depth, ...limit, '--files', files.join(',')]);
   const text = finished.stdout;
   const complaints = `${text}\n${finished.stderr}`
     .split('\n')
