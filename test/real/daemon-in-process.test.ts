@@ -31,10 +31,23 @@ describe('a node inside a test process', () => {
     return answer;
   }
 
-  const openResources = (): string[] => process.getActiveResourcesInfo().filter((kind) => /TCP|FS/.test(kind)); // Timers: the test runner has its own.
+  const openSockets = (): number => process.getActiveResourcesInfo().filter((kind) => kind.startsWith('TCP')).length;
+
+  /** Files of a folder that this process holds open; none where there is no /proc. */
+  function openFiles(inFolder: string): string[] {
+    if (!fs.existsSync('/proc/self/fd')) return [];
+    const links = fs.readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return fs.readlinkSync(`/proc/self/fd/${fd}`);
+      } catch {
+        return ''; // The very descriptor that listed them.
+      }
+    });
+    return links.filter((link) => link.startsWith(inFolder));
+  }
 
   test.each(['memory', 'temporary'] as const)('on a %s disk listens, stops, and leaves nothing open', async (disk) => {
-    const before = openResources().length;
+    const before = openSockets();
     const node = await startNode({ disk, topics: { orders: 3 } });
     expect(node.bootstrap).toBe(`127.0.0.1:${node.port}`);
     expect(await isListening(node.port)).toBe(true);
@@ -47,7 +60,8 @@ describe('a node inside a test process', () => {
     await closed;
     expect(await isListening(node.port)).toBe(false);
     if (node.folder !== null) expect(fs.existsSync(node.folder)).toBe(false);
-    expect(openResources().length).toBeLessThanOrEqual(before);
+    expect(openSockets()).toBeLessThanOrEqual(before);
+    if (node.folder !== null) expect(openFiles(node.folder)).toEqual([]);
   });
 
   test('in a folder finds its data again, and refuses a second node', async () => {
