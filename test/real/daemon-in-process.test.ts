@@ -58,9 +58,9 @@ describe('a node inside a test process', () => {
     const closed = new Promise((resolve) => client.once('close', resolve));
     await Promise.all([node.stop(), node.stop(), node[Symbol.asyncDispose]()]);
     await closed;
-    expect(await isListening(node.port)).toBe(false);
     if (node.folder !== null) expect(fs.existsSync(node.folder)).toBe(false);
     expect(openSockets()).toBeLessThanOrEqual(before);
+    expect(await isListening(node.port)).toBe(false);
     if (node.folder !== null) expect(openFiles(node.folder)).toEqual([]);
   });
 
