@@ -9,10 +9,11 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { finishJob, resumeJobs, takeRead } from './cold.ts';
 import { cutBack, openFailed } from './cut.ts';
-import { breakIndex } from './files.ts';
-import { takeOpening } from './opening.ts';
+import { breakIndex, nameDurably } from './files.ts';
+import { goOnOpening, takeOpening } from './opening.ts';
+import { shrinkRing } from './ring.ts';
 import { writeEpochs } from './roll.ts';
-import { noteWritten, pumpSyncs, settle } from './settle.ts';
+import { noteWritten, pumpSyncs, settle, writtenEnd } from './settle.ts';
 import type { Ask, Log, Segment, Write } from './state.ts';
 import type { LogEvent } from './types.ts';
 
@@ -71,6 +72,11 @@ export function takeAnswer(log: Log, env: Env, what: Ask, input: DiskInput, out:
     case 'opening':
       takeOpening(log, env, input, out, events);
       break;
+    case 'remove':
+      log.removesLeft--;
+      for (const segment of log.unsettled ?? []) nameDurably(log, segment, out);
+      if (log.removesLeft === 0) goOnOpening(log, env, out, events);
+      break;
     default:
       takeSmall(log, env, what, failed, out);
   }
@@ -89,6 +95,7 @@ function isFatal(what: Ask, failed: Failed): boolean {
     case 'open':
     case 'indexAppend':
     case 'tidy':
+    case 'remove':
     case 'epochs':
     case 'snapshot':
       return failed.error === 'denied';
@@ -106,6 +113,7 @@ function isUnsurvivable(during: Failed['during']): boolean {
 function takeAppended(log: Log, env: Env, write: Write, failed: Failed | null, out: Outbox, events: LogEvent[]): void {
   if (failed === null) {
     noteWritten(log, write);
+    if (log.ring !== null) shrinkRing(log.ring, log.config.ringBytesMax, writtenEnd(log));
     settle(log, out, events);
     return;
   }
@@ -151,6 +159,7 @@ function takeOpened(
     }
     breakIndexFull(log, env, segment, out, events);
   }
+  nameDurably(log, segment, out);
   resumeJobs(log, env, segment, out);
 }
 

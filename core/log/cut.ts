@@ -10,7 +10,7 @@
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { cutEpochs } from './epochs.ts';
-import { breakIndex, closeFiles, nameDurably, pushTidy, removeSegment } from './files.ts';
+import { breakIndex, closeFiles, pushTidy, removeSegment, unname } from './files.ts';
 import { INDEX_ENTRY_BYTES, TIME_ENTRY_BYTES } from './index.ts';
 import { pathOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { undoAppend } from './producers.ts';
@@ -47,7 +47,7 @@ export function cutBack(log: Log, env: Env, failed: Write, out: Outbox, events: 
     log.epochs = epochs;
     writeEpochs(log, out);
   }
-  if (isUnrolled) nameDurably(log, segment, out);
+  if (isUnrolled) unname(log, segment);
   events.push({ kind: 'cutBack', offset: log.end });
 }
 

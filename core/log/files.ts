@@ -33,7 +33,8 @@ export function segmentPath(log: Log, segment: Segment, role: FileRole): string 
 
 /** An effect of which only a failing device matters. */
 export function pushTidy(log: Log, out: Outbox, effect: TidyEffect): void {
-  const ticket = ask(log, { kind: 'tidy' });
+  if (effect.kind === 'remove') log.removesLeft++;
+  const ticket = ask(log, { kind: effect.kind === 'remove' ? 'remove' : 'tidy' });
   out.push({ ...effect, owner: log.owner, ticket } as DiskEffect);
 }
 
@@ -54,7 +55,7 @@ export function openForAppend(log: Log, segment: Segment, out: Outbox): void {
   }
   if (!segment.isOnDisk) {
     segment.isOnDisk = true;
-    nameDurably(log, segment, out);
+    unname(log, segment);
   }
 }
 
@@ -67,14 +68,22 @@ function openRole(log: Log, segment: Segment, role: FileRole, sizeBytes: number,
   return file;
 }
 
-/** Makes the names in the folder durable; the segment's records count as durable only after that. */
-export function nameDurably(log: Log, segment: Segment, out: Outbox): void {
+/**
+ * The names of the folder have changed: the segment's records count as durable only after they are durable. An earlier
+ * request does not vouch for the change.
+ */
+export function unname(log: Log, segment: Segment): void {
   segment.isNamed = false;
   unsettle(log, segment);
-  // An earlier request does not vouch for what has changed since.
   for (const [ticket, what] of log.asks ?? []) {
     if (what.kind === 'names' && what.segment === segment) log.asks?.delete(ticket);
   }
+}
+
+/** Asks for the names to be made durable, once the files are open and removed: neither is ordered with it. */
+export function nameDurably(log: Log, segment: Segment, out: Outbox): void {
+  if (segment.isNamed || segment.opensLeft > 0 || log.removesLeft > 0 || !segment.isOnDisk) return;
+  for (const what of log.asks?.values() ?? []) if (what.kind === 'names' && what.segment === segment) return;
   const ticket = ask(log, { kind: 'names', segment, file: segment.logFile });
   out.push({ kind: 'syncFolder', path: log.folder, owner: log.owner, ticket });
 }

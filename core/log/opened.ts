@@ -14,7 +14,9 @@ import type { LogEvent } from './types.ts';
 
 /** Syncs whatever the scan touched or could not trust to be on the disk. */
 export function syncFound(log: Log, env: Env, opening: Opening, out: Outbox): void {
-  opening.phase = 'sync';
+  // A removal that is still under way would not be covered by the sync of the folder.
+  opening.phase = log.removesLeft > 0 ? 'quiet' : 'sync';
+  if (log.removesLeft > 0) return;
   for (const scan of opening.scans) {
     const segment = scan.segment;
     if (scan.isSynced) pushOpening(log, out, { kind: 'sync', file: segment.logFile });

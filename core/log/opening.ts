@@ -12,7 +12,7 @@ import { decodeEpochs, type EpochEntry } from './epochs.ts';
 import { ask, pushTidy } from './files.ts';
 import { INDEX_ENTRY_BYTES, TIME_ENTRY_BYTES } from './index.ts';
 import * as names from './names.ts';
-import { finishOpening } from './opened.ts';
+import { finishOpening, syncFound } from './opened.ts';
 import type { Producer } from './producers.ts';
 import { beginScan, takeScan } from './recovery.ts';
 import { decodeSnapshot } from './snapshot.ts';
@@ -24,11 +24,12 @@ export interface Opening {
   readonly found: LogFound;
   /** Whether the last stop is still believed to have been clean. */
   isClean: boolean;
-  phase: 'list' | 'folder' | 'epochs' | 'snapshot' | 'scan' | 'sync';
+  phase: 'list' | 'folder' | 'tidy' | 'epochs' | 'snapshot' | 'scan' | 'quiet' | 'sync';
   /** Answers that the phase waits for. */
   pending: number;
   /** Offsets of the snapshot files, ascending. */
   snapshots: number[];
+  hasEpochs: boolean;
   /** leader-epoch-checkpoint as it was found; null when it is missing or broken. */
   fileEpochs: readonly EpochEntry[] | null;
   /** Producer state as of `replayFrom`; batches from there on are replayed. */
@@ -75,6 +76,7 @@ export function openLog(log: Log, _env: Env, found: LogFound, out: Outbox): void
     phase: 'list',
     pending: 0,
     snapshots: [],
+    hasEpochs: false,
     fileEpochs: null,
     replayFrom: 0,
     producers: new Map(),
@@ -120,12 +122,15 @@ export function takeOpening(log: Log, env: Env, input: DiskInput, out: Outbox, e
     case 'scan':
       takeScan(log, env, opening, input, out, events);
       break;
-    case 'sync':
+    default:
       break;
   }
-  if (log.opening === opening && opening.phase === 'sync' && opening.pending === 0) {
-    finishOpening(log, env, opening, out, events);
-  }
+  finishIfDone(log, env, out, events);
+}
+
+function finishIfDone(log: Log, env: Env, out: Outbox, events: LogEvent[]): void {
+  const opening = log.opening;
+  if (opening?.phase === 'sync' && opening.pending === 0) finishOpening(log, env, opening, out, events);
 }
 
 function makeFolder(log: Log, opening: Opening, out: Outbox): void {
@@ -155,8 +160,22 @@ function classify(log: Log, env: Env, opening: Opening, entries: readonly Folder
   log.segments.sort((a, b) => a.base - b.base);
   opening.snapshots.sort((a, b) => a - b);
   log.sizeBytes = log.segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
+  opening.hasEpochs = sizes.has(names.EPOCHS_NAME);
+  opening.phase = 'tidy';
+  if (log.removesLeft === 0) loadEpochs(log, env, opening, out);
+}
+
+/** Goes on once what was to be removed or renamed is: opens are not ordered with that. */
+export function goOnOpening(log: Log, env: Env, out: Outbox, events: LogEvent[]): void {
+  const opening = log.opening;
+  if (opening?.phase === 'tidy') loadEpochs(log, env, opening, out);
+  else if (opening?.phase === 'quiet') syncFound(log, env, opening, out);
+  finishIfDone(log, env, out, events);
+}
+
+function loadEpochs(log: Log, env: Env, opening: Opening, out: Outbox): void {
   opening.phase = 'epochs';
-  if (sizes.has(names.EPOCHS_NAME)) pushOpening(log, out, { kind: 'load', path: `${log.folder}/${names.EPOCHS_NAME}` });
+  if (opening.hasEpochs) pushOpening(log, out, { kind: 'load', path: `${log.folder}/${names.EPOCHS_NAME}` });
   else loadSnapshot(log, env, opening, out);
 }
 
@@ -195,7 +214,8 @@ function finishSwaps(log: Log, env: Env, opening: Opening, sizes: Map<string, nu
     }
     sizes.set(target, sizeBytes);
     opening.isFolderTouched = true;
-    const ticket = ask(log, { kind: 'tidy' });
+    log.removesLeft++;
+    const ticket = ask(log, { kind: 'remove' });
     const from = `${log.folder}/${name}`;
     out.push({ kind: 'rename', from, to: `${log.folder}/${target}`, owner: log.owner, ticket });
   }

@@ -30,6 +30,8 @@ export function rollIfDue(
   if (segment.sizeBytes === 0) return;
   const reason = rollReason(log, env, segment, sizeBytes, lastOffset, maxTimestampMs);
   if (reason === null) return;
+  // A file that a cut removes may have the very name of the one to be made.
+  if (log.removesLeft > 0 && segment.sizeBytes + sizeBytes <= POSITION_MAX && reason !== 'offset') return;
   env.reached(`log.roll.${reason}`);
   roll(log, env, out);
 }

@@ -136,6 +136,7 @@ export type Ask =
   | { readonly kind: 'closing' }
   | { readonly kind: 'epochs' }
   | { readonly kind: 'snapshot'; readonly offset: number }
+  | { readonly kind: 'remove' }
   /** Only 'io' matters. */
   | { readonly kind: 'tidy' };
 
@@ -180,6 +181,8 @@ export interface Log {
   snapshotAt: number;
   /** When expired producers are looked for next, `env.nowMs`. */
   expireAtMs: number;
+  /** Removals under way: no file is made meanwhile, since they are not ordered with opens. */
+  removesLeft: number;
   ring: Ring | null;
   cursors: Cursor[] | null;
   jobs: ReadJob[] | null;
@@ -228,6 +231,7 @@ export function createLog(options: LogOptions): Log {
     producers: null,
     snapshotAt: -1,
     expireAtMs: Infinity,
+    removesLeft: 0,
     ring: null,
     cursors: null,
     jobs: null,
