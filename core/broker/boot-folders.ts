@@ -10,7 +10,8 @@ import { encodeUtf8 } from '../lib/utf8.ts';
 import { UUID_BYTES } from '../lib/uuid.ts';
 import type { DiskInput, Env, HostInput, Outbox } from '../lib/world.ts';
 import type { LogFound } from '../log/types.ts';
-import { ask, type Boot, bootLogsDone, refuse } from './boot.ts';
+import { ask, type Boot, refuse } from './boot.ts';
+import { bootLogsDone } from './boot-serve.ts';
 import { exitNode } from './exit.ts';
 import {
   fileText,

@@ -2,7 +2,8 @@
  * The start of a node, by named stages, until clients are served.
  *
  * listing: what is in the log directory? → making (it is missing) → formatting (it is empty) or identity (whose is
- * it?) → marker (was the last stop clean? the marker goes before anything is written) → checkpoints → folders (which
+ * it?) → marker (was the last stop clean? the marker goes before anything is written) → checkpoints → life (this start gets its
+ * number, the least leader epoch of the old topics) → folders (which
  * partitions are there) → logs (each is opened, and recovered unless the stop was clean) → topics (those that the
  * configuration wants) → listening. A directory that is not ours is refused before anything in it is touched.
  *
@@ -12,27 +13,28 @@ import { assert } from '../lib/assert.ts';
 import type { Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
-import type { DiskInput, Env, FolderEntry, HostInput, NetworkInput, Outbox } from '../lib/world.ts';
+import type { DiskInput, Env, FolderEntry, HostInput, Outbox } from '../lib/world.ts';
 import { type BootFolders, createBootFolders, openNextLogs, readFolders, takeFolderAnswer } from './boot-folders.ts';
+import { bootLogsDone } from './boot-serve.ts';
 import { exitNode } from './exit.ts';
 import {
   CLEAN_SHUTDOWN,
   fileText,
   formatMetaProperties,
+  formatNumber,
   HIGH_WATERMARKS,
   LOG_STARTS,
   META_PROPERTIES,
   PRODUCER_IDS,
   parseCheckpoint,
   parseMetaProperties,
-  parseProducerIds,
+  parseNumber,
   RECOVERY_POINTS,
   randomUuid,
+  STARTS,
 } from './files.ts';
-import { restoreProducerIds } from './producer-ids.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
-import { createTopic } from './topics.ts';
 
 /** How far the start has come, in this order. */
 export type BootStage =
@@ -42,6 +44,7 @@ export type BootStage =
   | 'identity'
   | 'marker'
   | 'checkpoints'
+  | 'life'
   | 'folders'
   | 'logs'
   | 'topics'
@@ -60,6 +63,8 @@ export interface Boot extends Timed {
   /** Offsets by checkpoint file, then by the partition's folder name. */
   readonly checkpoints: Map<string, Map<string, number>>;
   readonly folders: BootFolders;
+  /** How often the node had started before. Leader epochs of this life begin here. */
+  life: number;
   /** From the file of producer ids; -1 when it was absent or made no sense. */
   producerIdsNext: number;
   /** Listeners that are not up yet. */
@@ -68,8 +73,9 @@ export interface Boot extends Timed {
 }
 
 const ENTROPY_BYTES = 32;
+const CHECKPOINTS = [RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, PRODUCER_IDS, STARTS];
 /** What a directory may hold and still count as empty: locks, and what a crash left of a file being put in place. */
-const HARMLESS = /^(\..*|lost\+found|.*\.tmp)$/;
+const HARMLESS = /^(\..*|lost\+found|.*\.(tmp|tidemark-tmp))$/;
 
 /** Begins the start. */
 export function startNode(node: Node, env: Env, seed: number, out: Outbox): void {
@@ -87,6 +93,7 @@ export function startNode(node: Node, env: Env, seed: number, out: Outbox): void
     isClean: false,
     checkpoints: new Map(),
     folders: createBootFolders(),
+    life: 0,
     producerIdsNext: -1,
     listenersLeft: 0,
     startedMs: env.nowMs,
@@ -127,7 +134,15 @@ export function stepBoot(
       else if (boot.asked.size === 0) loadCheckpoints(node, boot, out);
       break;
     case 'checkpoints':
-      takeCheckpoint(node, env, boot, input, about, out);
+      takeCheckpoint(node, boot, input, about, out);
+      break;
+    case 'life':
+      if (input.kind === 'diskFailed') {
+        refuse(node, `cannot write ${STARTS}`, input);
+      } else {
+        boot.stage = 'folders';
+        readFolders(node, env, boot, out);
+      }
       break;
     case 'folders':
     case 'logs':
@@ -144,17 +159,6 @@ export function bootPartitionOpened(node: Node, env: Env, out: Outbox): void {
   if (boot.stage !== 'logs') return;
   boot.folders.opening -= 1;
   openNextLogs(node, env, boot, out);
-}
-
-/** All folders are read and all logs open: the topics of the configuration are next. */
-export function bootLogsDone(node: Node, boot: Boot, out: Outbox): void {
-  boot.stage = 'topics';
-  wantTopics(node, boot, out);
-}
-
-/** A topic has been made. */
-export function bootTopicsDone(node: Node, out: Outbox): void {
-  if (node.boot !== null && node.boot.stage === 'topics') wantTopics(node, node.boot, out);
 }
 
 type DiskAnswer = DiskInput | Extract<HostInput, { kind: 'entropy' }>;
@@ -211,12 +215,14 @@ function takeFormatting(node: Node, boot: Boot, input: DiskAnswer, out: Outbox):
     const path = `${node.folder}/${META_PROPERTIES}`;
     const asked = { owner: boot.owner, ticket: ask(node, boot, META_PROPERTIES) };
     out.push({ kind: 'replace', path, bytes: encodeUtf8(text), ...asked });
+    writeLife(node, boot, out);
     return;
   }
   if (input.kind === 'diskFailed') {
     refuse(node, `cannot format the log directory ${node.folder}`, input);
     return;
   }
+  if (boot.asked.size > 0) return;
   const fields = new Map([
     ['folder', node.folder],
     ['clusterId', node.clusterId],
@@ -264,108 +270,38 @@ function mismatch(node: Node, nodeId: number, clusterId: string): string | null 
 
 function loadCheckpoints(node: Node, boot: Boot, out: Outbox): void {
   boot.stage = 'checkpoints';
-  for (const name of [RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, PRODUCER_IDS]) load(node, boot, name, out);
+  for (const name of CHECKPOINTS) load(node, boot, name, out);
 }
 
-function takeCheckpoint(node: Node, env: Env, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
+function takeCheckpoint(node: Node, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
   if (input.kind === 'diskFailed' && input.error !== 'notFound') {
     refuse(node, `cannot read ${about}`, input);
     return;
   }
   if (input.kind === 'loaded') {
     const text = fileText(input.bytes);
-    const parsed = about === PRODUCER_IDS ? parseProducerIds(text) : parseCheckpoint(text);
+    const isNumber = about === PRODUCER_IDS || about === STARTS;
+    const parsed = isNumber ? parseNumber(text) : parseCheckpoint(text);
     if (parsed === 'malformed') {
       say(out, 'error', 'a file makes no sense and is passed over', new Map([['file', `${node.folder}/${about}`]]));
     } else if (typeof parsed === 'number') {
-      boot.producerIdsNext = parsed;
+      if (about === PRODUCER_IDS) boot.producerIdsNext = parsed;
+      else boot.life = parsed + 1;
     } else {
       boot.checkpoints.set(about, parsed);
     }
   }
   if (boot.asked.size > 0) return;
-  boot.stage = 'folders';
-  readFolders(node, env, boot, out);
+  boot.stage = 'life';
+  writeLife(node, boot, out);
 }
 
-/** Makes the missing topics of the configuration; goes on when all are there. */
-function wantTopics(node: Node, boot: Boot, out: Outbox): void {
-  for (const { name, partitions } of node.config['tidemark.topics']) {
-    const topic = node.topics.byName.get(name);
-    if (topic === undefined) {
-      if (!createTopic(node, name, partitions, null, out)) return;
-    } else if (topic.partitions.length !== partitions && node.topics.creations.size === 0) {
-      const fields = new Map<string, string | number>([
-        ['topic', name],
-        ['has', topic.partitions.length],
-        ['configured', partitions],
-      ]);
-      say(out, 'warn', 'a topic keeps the number of partitions that it has', fields);
-    }
-  }
-  if (node.topics.creations.size > 0) return;
-  boot.stage = 'listening';
-  restoreProducerIds(node.producerIds, firstProducerId(node, boot, out));
-  boot.listenersLeft = node.listeners.length;
-  listen(node, out);
+/** Durable before anything is led: two lives never append under one epoch. */
+function writeLife(node: Node, boot: Boot, out: Outbox): void {
+  const bytes = encodeUtf8(formatNumber(boot.life));
+  const asked = { owner: boot.owner, ticket: ask(node, boot, STARTS) };
+  out.push({ kind: 'replace', path: `${node.folder}/${STARTS}`, bytes, ...asked });
 }
-
-/** After the file, or else after every id that a log still knows. */
-function firstProducerId(node: Node, boot: Boot, out: Outbox): number {
-  if (boot.producerIdsNext >= 0) return boot.producerIdsNext;
-  let next = 0;
-  for (const topic of node.topics.byName.values()) {
-    for (const { log } of topic.partitions) {
-      for (const producerId of log.producers?.keys() ?? []) if (producerId >= next) next = producerId + 1;
-    }
-  }
-  if (next > 0) say(out, 'warn', 'producer ids go on after the largest that was found', new Map([['next', next]]));
-  return next;
-}
-
-function listen(node: Node, out: Outbox): void {
-  const frameBytesMax = node.config['socket.request.max.bytes'];
-  const idleMs = node.config['connections.max.idle.ms'];
-  for (let listener = 0; listener < node.listeners.length; listener++) {
-    const { host, port } = node.listeners[listener]!;
-    out.push({ kind: 'listen', listener, host, port, frameBytesMax, idleMs });
-  }
-}
-
-/** A listener is up, or cannot be. */
-export function bootListening(node: Node, env: Env, input: ListenAnswer, out: Outbox): void {
-  const { boot } = node;
-  const listener = node.listeners[input.listener];
-  if (boot === null || listener === undefined) return;
-  if (input.kind === 'listenFailed') {
-    const why = input.reason === 'inUse' ? 'the port is in use' : `${input.reason}: ${input.detail}`;
-    exitNode(node, 1, `cannot listen on ${listener.name}://${listener.host}:${listener.port}: ${why}`);
-    return;
-  }
-  listener.boundPort = input.port;
-  boot.listenersLeft -= 1;
-  if (boot.listenersLeft > 0) return;
-  node.machines.delete(boot.owner);
-  node.boot = null;
-  node.stage = 'serving';
-  const partitions = [...node.topics.byName.values()].reduce((sum, topic) => sum + topic.partitions.length, 0);
-  const fields = new Map<string, string | number>([
-    ['clusterId', node.clusterId],
-    ['topics', node.topics.byName.size],
-    ['partitions', partitions],
-    ['tookMs', env.nowMs - boot.startedMs],
-  ]);
-  say(out, 'info', 'serving', fields);
-  say(out, 'info', NOT_YET);
-  out.push({ kind: 'ready' });
-}
-
-type ListenAnswer = Extract<NetworkInput, { kind: 'listening' | 'listenFailed' }>;
-
-/** What a user of Kafka would assume and would not find. */
-const NOT_YET =
-  'not there yet: retention and compaction (nothing is deleted), more than one node, consumer groups, transactions, ' +
-  'topic administration, security';
 
 function load(node: Node, boot: Boot, name: string, out: Outbox): void {
   out.push({ kind: 'load', path: `${node.folder}/${name}`, owner: boot.owner, ticket: ask(node, boot, name) });

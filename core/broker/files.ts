@@ -26,6 +26,9 @@ export const PARTITION_METADATA = 'partition.metadata';
 /** Ours, until the metadata log hands out producer ids: the next one that was never promised to anyone. */
 export const PRODUCER_IDS = 'tidemark-producer-ids';
 
+/** Ours, until the metadata log hands out leader epochs: how often the node has started. */
+export const STARTS = 'tidemark-starts';
+
 /** What `meta.properties` holds, in version 1. */
 export interface MetaProperties {
   readonly version: number;
@@ -129,13 +132,13 @@ export function formatCleanShutdown(): string {
   return '{"version":0,"brokerEpoch":-1}';
 }
 
-/** The next producer id that nobody was given, as text. */
-export function formatProducerIds(next: number): string {
-  return `0\n${next}\n`;
+/** A file that holds one number: the next producer id that nobody was given, or the number of starts. */
+export function formatNumber(value: number): string {
+  return `0\n${value}\n`;
 }
 
-/** Reads what `formatProducerIds` wrote. */
-export function parseProducerIds(text: string): number | 'malformed' {
+/** Reads what `formatNumber` wrote. */
+export function parseNumber(text: string): number | 'malformed' {
   const [version, next, end] = text.split('\n');
   if (version !== '0' || next === undefined || end !== '' || !INTEGER.test(next)) return 'malformed';
   return Number(next) < 0 ? 'malformed' : Number(next);

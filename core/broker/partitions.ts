@@ -103,7 +103,8 @@ function takeEvents(node: Node, env: Env, partition: Partition, out: Outbox): vo
 function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, out: Outbox): void {
   switch (event.kind) {
     case 'opened':
-      takeLead(partition.leader, out);
+      // A topic made in this life was never led before.
+      takeLead(partition.leader, node.boot?.stage === 'logs' ? node.boot.life : 0, out);
       if (node.boot !== null) bootPartitionOpened(node, env, out);
       topicPartitionOpened(node, env, partition.topic, out);
       break;

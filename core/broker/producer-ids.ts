@@ -12,7 +12,7 @@ import type { DiskInput, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { answer } from './answers.ts';
 import { exitNode } from './exit.ts';
-import { formatProducerIds, PRODUCER_IDS } from './files.ts';
+import { formatNumber, PRODUCER_IDS } from './files.ts';
 import { say } from './say.ts';
 import type { Node, Request } from './state.ts';
 
@@ -95,7 +95,7 @@ function promise(node: Node, out: Outbox): void {
   const { producerIds } = node;
   if (producerIds.ticket !== 0) return;
   producerIds.ticket = nextTicket(node.ids);
-  const bytes = encodeUtf8(formatProducerIds(producerIds.promised + BLOCK_IDS));
+  const bytes = encodeUtf8(formatNumber(producerIds.promised + BLOCK_IDS));
   const { owner, ticket } = producerIds;
   out.push({ kind: 'replace', path: `${node.folder}/${PRODUCER_IDS}`, bytes, owner, ticket });
 }

@@ -16,7 +16,7 @@ import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, HostInput, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { answerMetadata, type MetadataWait } from './api/03-metadata.ts';
-import { bootTopicsDone } from './boot.ts';
+import { bootTopicsDone } from './boot-serve.ts';
 import { exitNode } from './exit.ts';
 import { formatPartitionMetadata, PARTITION_METADATA, partitionName, randomUuid } from './files.ts';
 import { createPartition, openPartition } from './partitions.ts';

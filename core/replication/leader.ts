@@ -79,11 +79,14 @@ export function createLeader<W extends Waiter>(log: Log, inSyncMin: number): Lea
   };
 }
 
-/** Takes the lead of a log that has just opened, under an epoch that no earlier life has used. */
-export function takeLead<W extends Waiter>(leader: Leader<W>, out: Outbox): void {
+/**
+ * Takes the lead of a log that has just opened, under an epoch that no earlier life has used: the log's latest is not
+ * enough to go by, for it forgets an epoch of which no record survived. `epochMin` is above all that are forgotten.
+ */
+export function takeLead<W extends Waiter>(leader: Leader<W>, epochMin: number, out: Outbox): void {
   assert(leader.epoch === -1, 'a leader takes the lead once');
   assert(leader.appends.size === 0, 'nothing is appended before the lead is taken');
-  leader.epoch = latestEpoch(leader.log) + 1;
+  leader.epoch = Math.max(latestEpoch(leader.log) + 1, epochMin);
   assignEpoch(leader.log, leader.epoch, leader.log.end, out);
   leader.highWatermark = leader.log.durable;
 }

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import {
   formatCheckpoint,
   formatMetaProperties,
+  formatNumber,
   formatPartitionMetadata,
-  formatProducerIds,
   parseCheckpoint,
   parseFolderName,
   parseMetaProperties,
+  parseNumber,
   parsePartitionMetadata,
-  parseProducerIds,
   randomUuid,
 } from '../../core/broker/files.ts';
 import { isUuid } from '../../core/lib/uuid.ts';
@@ -78,9 +78,8 @@ describe('the other files', () => {
   });
 
   it('producer ids read what they write and nothing else', () => {
-    expect(parseProducerIds(formatProducerIds(3000))).toBe(3000);
-    for (const text of ['', '0\n3000', '1\n3000\n', '0\n-1\n', '0\nx\n'])
-      expect(parseProducerIds(text)).toBe('malformed');
+    expect(parseNumber(formatNumber(3000))).toBe(3000);
+    for (const text of ['', '0\n3000', '1\n3000\n', '0\n-1\n', '0\nx\n']) expect(parseNumber(text)).toBe('malformed');
   });
 
   it('a folder is a partition only if its name is a topic and a number', () => {

@@ -225,6 +225,10 @@ export class ToyWorld {
         return;
       }
       case 'close': {
+        if ('file' in effect) {
+          this.disk(effect);
+          return;
+        }
         const connection = this.connections.get(effect.connection);
         if (connection) connection.closed = true;
         this.inputs.push({ kind: 'closed', connection: effect.connection, reason: 'asked', detail: '' });
