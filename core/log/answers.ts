@@ -9,7 +9,7 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { finishJob, resumeJobs, takeRead } from './cold.ts';
 import { cutBack, openFailed } from './cut.ts';
-import { breakIndex, nameDurably } from './files.ts';
+import { breakIndex, nameDurably, removeOpened } from './files.ts';
 import { goOnOpening, takeOpening } from './opening.ts';
 import { shrinkRing } from './ring.ts';
 import { writeEpochs } from './roll.ts';
@@ -75,7 +75,8 @@ export function takeAnswer(log: Log, env: Env, what: Ask, input: DiskInput, out:
     case 'remove':
       log.removesLeft--;
       for (const segment of log.unsettled ?? []) nameDurably(log, segment, out);
-      if (log.removesLeft === 0) goOnOpening(log, env, out, events);
+      if (log.opening === null) settle(log, out, events);
+      else if (log.removesLeft === 0) goOnOpening(log, env, out, events);
       break;
     default:
       takeSmall(log, env, what, failed, out);
@@ -146,7 +147,10 @@ function takeOpened(
 ): void {
   const segment = what.segment;
   segment.opensLeft--;
-  if (segment.isGone) return;
+  if (segment.isGone) {
+    if (segment.opensLeft === 0) removeOpened(log, segment, out);
+    return;
+  }
   if (input.kind === 'diskFailed') {
     env.reached('log.open.no_space');
     openFailed(log, env, segment, what.role === 'log', out, events);
@@ -179,7 +183,10 @@ function takeOpenedCold(
 ): void {
   const segment = what.segment;
   segment.opensLeft--;
-  if (segment.isGone) return;
+  if (segment.isGone) {
+    if (segment.opensLeft === 0) removeOpened(log, segment, out);
+    return;
+  }
   if (failed === null) {
     resumeJobs(log, env, segment, out);
     return;

@@ -131,10 +131,24 @@ export function closeFiles(log: Log, segment: Segment, out: Outbox): void {
   segment.isSyncing = false;
 }
 
-/** Closes and removes the files of a segment that is no longer part of the log. */
+/**
+ * Closes and removes the files of a segment that is no longer part of the log. An open that is under way might make a
+ * file after its removal, so the removal waits for it.
+ */
 export function removeSegment(log: Log, segment: Segment, out: Outbox): void {
   segment.isGone = true;
   closeFiles(log, segment, out);
+  if (segment.opensLeft > 0) log.removesLeft++;
+  else removeFiles(log, segment, out);
+}
+
+/** The opens of a segment that is gone are answered: its files can be removed. */
+export function removeOpened(log: Log, segment: Segment, out: Outbox): void {
+  log.removesLeft--;
+  removeFiles(log, segment, out);
+}
+
+function removeFiles(log: Log, segment: Segment, out: Outbox): void {
   for (const role of ['log', 'index', 'time'] as const) {
     pushTidy(log, out, { kind: 'remove', path: segmentPath(log, segment, role) });
   }

@@ -83,7 +83,8 @@ export function noteWritten(log: Log, write: Write): void {
 export function settle(log: Log, out: Outbox, events: LogEvent[]): void {
   const written = writtenEnd(log);
   const durable = log.config.flushMessages <= 1 ? Math.min(written, syncedEnd(log)) : written;
-  if (durable > log.durable) {
+  // A file that a cut removes would, after a crash, still claim offsets that have been given out again.
+  if (durable > log.durable && log.removesLeft === 0) {
     log.durable = durable;
     events.push({ kind: 'durable' });
   }
