@@ -75,6 +75,33 @@ describe('a request', () => {
   });
 });
 
+describe('a hostile request', () => {
+  /** A Fetch that is sound up to its last section of tags, which is replaced. */
+  const withTags = (count: number): Uint8Array => {
+    const body = { maxWaitMs: 0, minBytes: 0, topics: [], forgottenTopicsData: [] };
+    const frame = frameOf(encodeRequest(1, 12, 1, null, body));
+    const tags = Array.from({ length: count }, (_, index) => [
+      0x80 | (index & 0x7f),
+      0x80 | ((index >> 7) & 0x7f),
+      0x01,
+      0,
+    ]);
+    const length = [0x80 | (count & 0x7f), 0x80 | ((count >> 7) & 0x7f), count >> 14];
+    return Uint8Array.from([...frame.subarray(0, -1), ...length, ...tags.flat()]);
+  };
+
+  it('may have ten thousand unknown tags, and not one more', () => {
+    expect(decodeRequest(1, 12, withTags(10_000)).body.clusterId).toBeNull();
+    expect(() => decodeRequest(1, 12, withTags(10_001))).toThrow(/too many tagged/);
+  });
+
+  it('that claims two billion topics is refused by the bytes it has', () => {
+    const frame = frameOf(encodeRequest(3, 1, 1, null, { topics: [] } as never));
+    new DataView(frame.buffer).setInt32(frame.length - 4, 2_000_000_000);
+    expect(() => decodeRequest(3, 1, frame)).toThrow(/length/);
+  });
+});
+
 describe('a response', () => {
   const partition = {
     partitionIndex: 0,

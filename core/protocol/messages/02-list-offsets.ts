@@ -12,6 +12,7 @@ import { array, type BodyOf, int8, int16, int32, int64, message, string, timesta
 export const ListOffsetsRequest = message(
   { name: 'ListOffsetsRequest', versions: '1-11', flexible: '6+' },
   {
+    /** -1 for a client. */
     replicaId: int32(),
     isolationLevel: int8('2+'),
     topics: array({
@@ -19,9 +20,11 @@ export const ListOffsetsRequest = message(
       partitions: array({
         partitionIndex: int32(),
         currentLeaderEpoch: int32('4+', { default: -1, ignorable: true }),
+        /** Ms since 1970, or one of the special values. */
         timestamp: timestamp(),
       }),
     }),
+    /** How long to wait for offsets in remote storage. */
     timeoutMs: int32('10+', { ignorable: true }),
   },
 );
@@ -38,6 +41,7 @@ export const ListOffsetsResponse = message(
       partitions: array({
         partitionIndex: int32(),
         errorCode: int16(),
+        /** Of the record found; -1 if there is none. */
         timestamp: timestamp('1+', { default: -1 }),
         offset: int64('1+', { default: -1 }),
         leaderEpoch: int32('4+', { default: -1 }),

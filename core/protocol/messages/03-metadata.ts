@@ -11,9 +11,11 @@ import { array, arrayOf, type BodyOf, boolean, int16, int32, message, string, uu
 export const MetadataRequest = message(
   { name: 'MetadataRequest', versions: '0-13', flexible: '9+' },
   {
+    /** Null for all; in version 0 an empty list says so. */
     topics: array({ topicId: uuid('10+', { ignorable: true }), name: string('0+', { nullable: '10+' }) }, '0+', {
       nullable: '1+',
     }),
+    /** Versions before 4 always allow it. */
     allowAutoTopicCreation: boolean('4+', { default: true }),
     includeClusterAuthorizedOperations: boolean('8-10'),
     includeTopicAuthorizedOperations: boolean('8+'),
@@ -49,8 +51,10 @@ export const MetadataResponse = message(
         isrNodes: arrayOf(int32()),
         offlineReplicas: arrayOf(int32(), '5+', { ignorable: true }),
       }),
+      /** Bits by operation; the smallest number if not asked for. */
       topicAuthorizedOperations: int32('8+', { default: -2147483648 }),
     }),
+    /** Bits by operation; the smallest number if not asked for. */
     clusterAuthorizedOperations: int32('8-10', { default: -2147483648 }),
     errorCode: int16('13+', { ignorable: true }),
   },

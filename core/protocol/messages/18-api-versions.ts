@@ -14,6 +14,7 @@ export const ApiVersionsRequest = message(
   {
     clientSoftwareName: string('3+', { ignorable: true }),
     clientSoftwareVersion: string('3+', { ignorable: true }),
+    /** The cluster and node that the client believes to talk to (KIP-1242). */
     clusterId: string('5+', { nullable: '5+', default: null, ignorable: true }),
     nodeId: int32('5+', { default: -1, ignorable: true }),
   },
@@ -32,6 +33,7 @@ export const ApiVersionsResponse = message(
       tag: 0,
       ignorable: true,
     }),
+    /** Counts the changes of features; -1 if unknown. */
     finalizedFeaturesEpoch: int64('3+', { tag: 1, default: -1, ignorable: true }),
     finalizedFeatures: array({ name: string('3+'), maxVersionLevel: int16('3+'), minVersionLevel: int16('3+') }, '3+', {
       tag: 2,

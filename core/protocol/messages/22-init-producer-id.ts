@@ -10,8 +10,10 @@ import { type BodyOf, boolean, int16, int32, int64, message, string } from '../s
 export const InitProducerIdRequest = message(
   { name: 'InitProducerIdRequest', versions: '0-6', flexible: '2+' },
   {
+    /** Null for a producer that is only idempotent. */
     transactionalId: string('0+', { nullable: '0+' }),
     transactionTimeoutMs: int32(),
+    /** What the producer has, if it only wants a new epoch; else -1. */
     producerId: int64('3+', { default: -1 }),
     producerEpoch: int16('3+', { default: -1 }),
     enable2Pc: boolean('6+', { default: false }),

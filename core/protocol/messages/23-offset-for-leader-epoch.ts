@@ -11,6 +11,7 @@ import { array, type BodyOf, int16, int32, int64, message, string } from '../sch
 export const OffsetForLeaderEpochRequest = message(
   { name: 'OffsetForLeaderEpochRequest', versions: '2-4', flexible: '4+' },
   {
+    /** -1 for a consumer, -2 for a tool. */
     replicaId: int32('3+', { default: -2, ignorable: true }),
     topics: array({
       topic: string(),
@@ -35,7 +36,9 @@ export const OffsetForLeaderEpochResponse = message(
       partitions: array({
         errorCode: int16(),
         partition: int32(),
+        /** The largest epoch that is not larger than the one asked for. */
         leaderEpoch: int32('1+', { default: -1, ignorable: true }),
+        /** Where that epoch ended; -1 if unknown. */
         endOffset: int64('0+', { default: -1 }),
       }),
     }),

@@ -11,6 +11,7 @@ export const DescribeClusterRequest = message(
   { name: 'DescribeClusterRequest', versions: '0-2', flexible: '0+' },
   {
     includeClusterAuthorizedOperations: boolean(),
+    /** 1 for brokers, 2 for controllers. */
     endpointType: int8('1+', { default: 1 }),
     includeFencedBrokers: boolean('2+'),
   },
@@ -35,6 +36,7 @@ export const DescribeClusterResponse = message(
       rack: string('0+', { nullable: '0+', default: null }),
       isFenced: boolean('2+'),
     }),
+    /** Bits by operation; the smallest number if not asked for. */
     clusterAuthorizedOperations: int32('0+', { default: -2147483648 }),
   },
 );
