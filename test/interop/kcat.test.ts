@@ -26,7 +26,9 @@ describe.skipIf(problem !== null)('kcat, with the librdkafka of the system', () 
     expect(readFileSync(read).equals(readFileSync(sent))).toBe(true);
 
     // What lies on the disk is compressed as asked for: old clients silently do without when versions are missing.
-    const log = partitionFiles(node.dataFolder).find((name) => name.includes(`/kcat-${codec}-0/`));
+    const log = partitionFiles(node.dataFolder).find(
+      (name) => name.includes(`/kcat-${codec}-0/`) && name.endsWith('.log'),
+    );
     const dump = await dumpFiles([log ?? ''], { deep: false, bytesMax: 1_000_000 });
     expect(dump.complaints).toEqual([]);
     expect(dump.text).toMatch(new RegExp(`compresscodec: ${codec}`, 'i'));

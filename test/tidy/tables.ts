@@ -125,7 +125,7 @@ export const NAMES_ALLOWED: ReadonlyMap<string, readonly string[]> = new Map([
   ['runtime-sim/ban.ts', ['Date', 'performance', 'globalThis']],
 ]);
 
-/** The only files that may hand on what others export: the list of messages, and what the package publishes. */
+/** The only files that may do nothing but hand on: the list of messages, and what the package publishes. */
 export const REEXPORTS_ALLOWED: readonly string[] = ['core/protocol/messages/index.ts', 'tools/testkit/testing.ts'];
 
 /** Files that may use classes in core: leaves without state of their own, and errors. */

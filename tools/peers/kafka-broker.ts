@@ -2,7 +2,7 @@
  * Apache Kafka as a peer: fetched from Maven into a cache folder outside the repository, started as one combined
  * broker and controller on 127.0.0.1, ended by its pid. Nothing of it is ever committed.
  *
- * The cache is `$TIDEMARK_PEERS`, by default `tidemark-peers` under the system's folder for temporary files. A broker's
+ * The cache is `$PEERS_FOLDER`, by default `tidemark-peers` under the system's folder for temporary files. A broker's
  * data lies where the caller says, so that a benchmark puts both sides on one disk.
  */
 import { randomBytes } from 'node:crypto';
@@ -56,7 +56,7 @@ export interface KafkaBrokerOptions {
 
 /** The folder that holds what was fetched for comparison. */
 export function peersFolder(): string {
-  return process.env.TIDEMARK_PEERS ?? join(tmpdir(), 'tidemark-peers');
+  return process.env.PEERS_FOLDER ?? join(tmpdir(), 'tidemark-peers');
 }
 
 /** Fetches Kafka's jars once. Resolves to the folder that holds `lib`. */

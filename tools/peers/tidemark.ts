@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, ownsPort, type Service, serve, waitForPort } from './process.ts';
+import { ownsPort, pause, type Service, serve } from './process.ts';
 
 /** A running daemon. */
 export interface TidemarkNode {
@@ -39,9 +39,12 @@ export interface TidemarkOptions {
 export const NEVER = '9223372036854775807';
 
 const START_TIMEOUT_MS = 30_000;
+const POLL_MS = 5;
 
-/** The daemon's program. From `dist/tools/peers` and from `tools/peers` alike it is the built one. */
+/** The daemon's program: `$PEERS_DAEMON`, or what was built into `dist`, from wherever this file is run. */
 export function tidemarkProgram(): string {
+  const chosen = process.env.PEERS_DAEMON;
+  if (chosen !== undefined) return chosen;
   const here = fileURLToPath(new URL('.', import.meta.url));
   const root = here.replace(/(dist\/)?tools\/peers\/$/, '');
   return join(root, 'dist/tools/cli/tidemark.js');
@@ -53,16 +56,27 @@ export function tidemarkArguments(port: number, dataFolder: string, settings: Re
   return ['start', ...[...all].flatMap(([name, value]) => ['--set', `${name}=${value}`])];
 }
 
-/** Starts the daemon. Resolves when it accepts connections and owns its port. */
+/** Starts the daemon. Resolves when it says that it listens, and owns its port. */
 export async function startTidemark(options: TidemarkOptions = {}): Promise<TidemarkNode> {
-  const port = options.port ?? (await freePort());
   const dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), 'tidemark-'));
-  const args = tidemarkArguments(port, dataFolder, options.settings ?? new Map());
+  const args = tidemarkArguments(options.port ?? 0, dataFolder, options.settings ?? new Map());
   const wrapper = options.wrapper ?? [];
   const command = [...wrapper, process.execPath, ...(options.nodeArguments ?? []), tidemarkProgram(), ...args];
   const environment = options.environment === undefined ? {} : { environment: options.environment };
   const service = serve(command[0] ?? '', command.slice(1), environment);
-  await waitForPort(service, port, START_TIMEOUT_MS);
+  const port = await portOf(service);
   if (wrapper.length === 0 && !ownsPort(service.pid, port)) throw new Error(`port ${port} belongs to another process`);
   return { pid: service.pid, port, bootstrap: `127.0.0.1:${port}`, dataFolder, service };
+}
+
+/** Waits until the daemon says where it listens. Throws, with its output, when it ends first or takes too long. */
+async function portOf(service: Service): Promise<number> {
+  const untilMs = performance.now() + START_TIMEOUT_MS;
+  while (performance.now() < untilMs && service.exitCode() === null) {
+    const said = /listens on 127\.0\.0\.1:(\d+)/.exec(service.output());
+    if (said) return Number(said[1]);
+    await pause(POLL_MS);
+  }
+  await service.stop('SIGKILL');
+  throw new Error(`the daemon did not come up:\n${service.output().slice(-4000)}`);
 }
