@@ -166,12 +166,9 @@ type DiskFailure = Extract<DiskInput, { kind: 'diskFailed' }>;
 
 function takeListing(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): void {
   if (input.kind === 'diskFailed' && input.error === 'notFound') {
-    boot.stage = 'making';
     const asked = { owner: boot.owner, ticket: ask(node, boot, node.folder) };
     out.push({ kind: 'makeFolder', path: node.folder, ...asked });
-    const parent = node.folder.slice(0, node.folder.lastIndexOf('/'));
-    if (parent === '') return;
-    out.push({ kind: 'syncFolder', path: parent, owner: boot.owner, ticket: ask(node, boot, 'parent') });
+    syncParent(node, boot, out);
     return;
   }
   if (input.kind !== 'listed') {
@@ -190,8 +187,16 @@ function takeListing(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): vo
     exitNode(node, 1, `the log directory ${node.folder} is not Tidemark's: ${what}; nothing was touched`);
     return;
   }
-  boot.stage = 'formatting';
-  askEntropy(node, boot, out);
+  // An earlier life may have made the folder and died before its name was durable.
+  syncParent(node, boot, out);
+}
+
+/** Makes the name of the log directory durable; the stage 'making' is through once that is answered. */
+function syncParent(node: Node, boot: Boot, out: Outbox): void {
+  boot.stage = 'making';
+  const parent = node.folder.slice(0, node.folder.lastIndexOf('/'));
+  const path = parent === '' ? '/' : parent;
+  out.push({ kind: 'syncFolder', path, owner: boot.owner, ticket: ask(node, boot, 'parent') });
 }
 
 function takeMaking(node: Node, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
