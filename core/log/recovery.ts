@@ -30,6 +30,7 @@ export const SCAN_CHUNK_BYTES = 1024 * 1024;
 export function beginScan(log: Log, env: Env, opening: Opening, isEverything: boolean, out: Outbox): void {
   opening.phase = 'scan';
   const epochsFrom = isEverything ? 0 : Infinity;
+  dropHeadless(log, env, opening, out);
   if (log.segments.length === 0) log.segments = [createSegment(opening.found.logStartOffset)];
   const last = log.segments.length - 1;
   const syncFrom = opening.isClean ? last : indexAt(log, opening.found.recoveryPoint);
@@ -49,6 +50,20 @@ export function beginScan(log: Log, env: Env, opening: Opening, isEverything: bo
   const kept = opening.fileEpochs ?? [];
   log.epochs = opening.isClean && !isEverything ? kept : cutEpochs(kept, from);
   startSegment(log, env, opening, out);
+}
+
+/**
+ * Retention removes only what was synced. Where the first segment begins above that, the one before it lost its name in
+ * a power loss, and nothing behind it was durable either.
+ */
+function dropHeadless(log: Log, env: Env, opening: Opening, out: Outbox): void {
+  const first = log.segments[0];
+  if (first === undefined || first.base <= Math.max(opening.protect, opening.found.logStartOffset)) return;
+  env.reached('log.recovery.headless');
+  for (const segment of log.segments) removeSegment(log, segment, out);
+  log.segments = [];
+  log.sizeBytes = 0;
+  opening.isFolderTouched = true;
 }
 
 /** Index of the segment that holds `offset`; the first one when none does. */
