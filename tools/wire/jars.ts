@@ -18,6 +18,7 @@ const SOURCES: readonly (readonly [artifact: string, folder: string])[] = [
   ['kafka-clients', 'common/message'],
   ['kafka-storage', 'message'],
   ['kafka-raft', 'common/message'],
+  ['kafka-metadata', 'common/metadata'],
 ];
 
 const MAVEN_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
