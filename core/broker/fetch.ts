@@ -32,6 +32,8 @@ import type { Node, Partition } from './state.ts';
 
 const KEY = 1;
 const READ_COMMITTED = 1;
+/** The first version whose answers name the leader that a client should ask. */
+const CURRENT_LEADER_SINCE = 12;
 const NO_EPOCH = { epoch: -1, endOffset: -1 };
 const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
 const NO_SNAPSHOT = { endOffset: -1, epoch: -1 };
@@ -229,7 +231,8 @@ function refuse(
 ): FetchSlot {
   fetch.hasErrors = true;
   const slot = slotOf(fetch, subscription, error, -1, -1);
-  if (leaderId >= 0) slot.answer.currentLeader = { leaderId, leaderEpoch };
+  const canSay = fetch.request.version >= CURRENT_LEADER_SINCE;
+  if (leaderId >= 0 && canSay) slot.answer.currentLeader = { leaderId, leaderEpoch };
   return slot;
 }
 

@@ -23,6 +23,8 @@ const MAX_TIMESTAMP = -3;
 const EARLIEST_LOCAL = -4;
 const LATEST_TIERED = -5;
 const EARLIEST_PENDING_UPLOAD = -6;
+/** The first version whose answers have a leader epoch. */
+const LEADER_EPOCH_SINCE = 4;
 /** The first version that knows each special timestamp, by its negative. */
 const SINCE: readonly number[] = [0, 1, 1, 7, 8, 9, 11];
 
@@ -152,5 +154,9 @@ function take(reply: PartitionAnswer, found: TimestampFound): void {
 
 function finishOne(node: Node, listing: Listing): void {
   listing.remaining -= 1;
-  if (listing.remaining === 0) answer(node, listing.request, KEY, listing.response);
+  if (listing.remaining > 0) return;
+  if (listing.request.version < LEADER_EPOCH_SINCE) {
+    for (const { partitions } of listing.response.topics) for (const reply of partitions) reply.leaderEpoch = -1;
+  }
+  answer(node, listing.request, KEY, listing.response);
 }

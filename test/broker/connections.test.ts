@@ -1,0 +1,155 @@
+/** Connections: the order of answers, limits, hostile frames, and ends. */
+import { describe, expect, it } from 'vitest';
+import { RESPONSE_WINDOW_BYTES } from '../../core/broker/connections.ts';
+import { COMPLAINTS_MAX } from '../../core/broker/say.ts';
+import { batchOf, fetchBody, KEY, produce, produceBody, valuesOf, wanted } from './speaking.ts';
+import { ToyWorld } from './toy-world.ts';
+
+describe('answers', () => {
+  it('leave in the order of their requests, though the work behind a long poll is done meanwhile', () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    const poll = world.send(client, KEY.fetch, 11, fetchBody([wanted(1, 0)], { maxWaitMs: 1000 }));
+    const write = world.send(client, KEY.produce, 9, produceBody(0, batchOf(['a'])));
+    const names = world.send(client, KEY.metadata, 9, { topics: null });
+    expect(world.pending(client)).toEqual([]);
+    expect(valuesOf(world.ask(world.connect(), KEY.fetch, 11, fetchBody([wanted(0, 0)])))).toEqual(['0:0=a']);
+    world.pass(1000);
+    expect(world.pending(client)).toEqual([poll, write, names]);
+  });
+
+  it('to requests of other connections do not wait', () => {
+    const world = new ToyWorld().start();
+    world.holdsSyncs = true;
+    const first = world.connect();
+    world.send(first, KEY.produce, 9, produceBody(0, batchOf(['a'])));
+    expect(world.ask(world.connect(), KEY.metadata, 9, { topics: null }).topics).toHaveLength(1);
+    expect(world.pending(first)).toEqual([]);
+  });
+});
+
+describe('a client that does not read', () => {
+  it('is not read either once its window is full, and goes on when it has read', () => {
+    const world = new ToyWorld().start();
+    const big = 'x'.repeat(900_000);
+    for (let i = 0; i < 3; i++) produce(world, world.connect(), 0, [big]);
+    const client = world.connect();
+    world.holdsSent = true;
+    let asked = 0;
+    while (!client.paused && asked < 100) {
+      world.send(client, KEY.fetch, 11, fetchBody([wanted(0, 0)], { maxBytes: 1 }));
+      asked += 1;
+    }
+    expect(client.unsent).toBeGreaterThanOrEqual(RESPONSE_WINDOW_BYTES);
+    expect(client.unsent).toBeLessThan(RESPONSE_WINDOW_BYTES + 1_000_000);
+    expect(world.pending(client)).toHaveLength(asked - 1);
+    world.holdsSent = false;
+    world.confirm(client);
+    world.push({ kind: 'wake' });
+    expect(client.paused).toBe(false);
+    expect(world.pending(client)).toHaveLength(asked);
+  });
+
+  it('and goes away gives back all that it held', () => {
+    const world = new ToyWorld().start();
+    produce(world, world.connect(), 0, ['x'.repeat(900_000)]);
+    const client = world.connect();
+    world.holdsSent = true;
+    for (let i = 0; i < 20; i++) world.send(client, KEY.fetch, 11, fetchBody([wanted(0, 0)], { maxBytes: 1 }));
+    expect(world.node.responseBytes).toBeGreaterThan(RESPONSE_WINDOW_BYTES);
+    world.disconnect(client);
+    expect([world.node.responseBytes, world.node.requestBytes]).toEqual([0, 0]);
+  });
+});
+
+describe('a client that sends too much at once', () => {
+  it('is not read beyond its requests in flight', () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    world.holdsSyncs = true;
+    for (let i = 0; i < 200; i++) world.send(client, KEY.produce, 9, produceBody(0, batchOf([`v${i}`])));
+    expect(client.paused).toBe(true);
+    world.releaseSyncs();
+    expect(client.paused).toBe(false);
+    expect(world.pending(client)).toHaveLength(200);
+  });
+
+  it('is not read while the budget of the node is spent, and neither are others who send', () => {
+    const world = new ToyWorld({ 'queued.max.request.bytes': '1048576' }).start();
+    const [first, second] = [world.connect(), world.connect()];
+    world.holdsSyncs = true;
+    for (let i = 0; i < 2; i++) world.send(first, KEY.produce, 9, produceBody(0, batchOf(['x'.repeat(600_000)])));
+    expect(first.paused).toBe(true);
+    world.send(second, KEY.produce, 9, produceBody(1, batchOf(['y'])));
+    expect(second.paused).toBe(true);
+    world.releaseSyncs();
+    expect([first.paused, second.paused]).toEqual([false, false]);
+    expect([world.pending(first).length, world.pending(second).length]).toEqual([2, 1]);
+    expect(world.node.requestBytes).toBe(0);
+  });
+
+  it('by connecting more often than is allowed is turned away', () => {
+    const world = new ToyWorld({ 'max.connections': '2' }).start();
+    const three = [world.connect(), world.connect(), world.connect()];
+    expect(three.map(({ closed }) => closed)).toEqual([false, false, true]);
+  });
+});
+
+describe('a frame that makes no sense ends its connection with one line, and the node goes on', () => {
+  it.each([
+    ['shorter than a head', [0, 18, 0]],
+    ['an unknown API', [3, 232, 0, 0, 0, 0, 0, 1, 255, 255]],
+    ['a version that is not served', [0, 0, 0, 2, 0, 0, 0, 1, 255, 255]],
+    ['an API that is not served yet', [0, 11, 0, 0, 0, 0, 0, 1, 255, 255]],
+    ['a body that ends too early', [0, 0, 0, 9, 0, 0, 0, 1, 255, 255, 0]],
+    ['an array longer than the frame', [0, 3, 0, 1, 0, 0, 0, 1, 255, 255, 127, 255, 255, 255]],
+    ['a negative length', [0, 3, 0, 1, 0, 0, 0, 1, 255, 255, 0, 0, 0, 1, 255, 254]],
+    ['a varint without end', [0, 3, 0, 9, 0, 0, 0, 1, 255, 255, 0, 255, 255, 255, 255, 255, 255]],
+    ['a name that is not UTF-8', [0, 3, 0, 1, 0, 0, 0, 1, 255, 255, 0, 0, 0, 1, 0, 1, 255]],
+  ])('%s', (_title, bytes) => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    const before = world.said.length;
+    world.sendRaw(client, Uint8Array.from(bytes));
+    expect(client.closed).toBe(true);
+    expect(world.said.length - before).toBe(1);
+    expect(world.said.at(-1)).toContain('warn: connection closed peer=10.0.0.9');
+    expect(world.exit).toBe(null);
+    expect(world.ask(world.connect(), KEY.metadata, 9, { topics: null }).topics).toHaveLength(1);
+  });
+
+  it('many of them are said at a bounded rate, with a count of the rest', () => {
+    const world = new ToyWorld().start();
+    const before = world.said.length;
+    for (let i = 0; i < 100; i++) world.sendRaw(world.connect(), new Uint8Array(2));
+    expect(world.said.length - before).toBe(COMPLAINTS_MAX);
+    world.nowMs += 10_000;
+    world.sendRaw(world.connect(), new Uint8Array(2));
+    expect(world.said.at(-2)).toContain(`more faults of clients than are shown count=${100 - COMPLAINTS_MAX}`);
+  });
+});
+
+describe('a connection that ends', () => {
+  it('in the middle of a produce leaves the batch where it is', () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    world.holdsSyncs = true;
+    world.send(client, KEY.produce, 9, produceBody(0, batchOf(['a'])));
+    world.disconnect(client);
+    world.releaseSyncs();
+    expect(valuesOf(world.ask(world.connect(), KEY.fetch, 11, fetchBody([wanted(0, 0)])))).toEqual(['0:0=a']);
+    expect(world.node.requestBytes).toBe(0);
+  });
+
+  it('ends its parked fetch, and the session of it can be used from another connection', () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    const first = world.ask(client, KEY.fetch, 11, fetchBody([wanted(0, 0)], { sessionEpoch: 0, maxWaitMs: 0 }));
+    const next = (epoch: number) => fetchBody([], { sessionId: first.sessionId, sessionEpoch: epoch, maxWaitMs: 9000 });
+    world.send(client, KEY.fetch, 11, next(1));
+    world.disconnect(client);
+    expect(world.node.requestBytes).toBe(0);
+    produce(world, world.connect(), 0, ['a']);
+    expect(valuesOf(world.ask(world.connect(), KEY.fetch, 11, next(2)))).toEqual(['0:0=a']);
+  });
+});
