@@ -5,6 +5,7 @@ import type { Address } from '../../core/channel/channel.ts';
 export type Bytes = Uint8Array | string;
 
 const PORT_DEFAULT = 9092;
+const encoder = new TextEncoder();
 
 /** Reads `host:port[,host:port]…`; the port is 9092 if absent, an IPv6 address stands in brackets. */
 export function parseBootstrap(text: string): Address[] {
@@ -25,5 +26,5 @@ function parseAddress(text: string): Address {
 /** The bytes of a key or value; null stays null. */
 export function toBytes(value: Bytes | null | undefined): Uint8Array | null {
   if (value === null || value === undefined) return null;
-  return typeof value === 'string' ? new TextEncoder().encode(value) : value;
+  return typeof value === 'string' ? encoder.encode(value) : value;
 }

@@ -89,6 +89,7 @@ interface State {
   parked: { readonly record: ProducerRecord; readonly settle: Settle }[];
   /** Resolved when nothing is waiting. */
   idle: (() => void)[];
+  isAdmitting: boolean;
   isClosing: boolean;
   loop: Loop | null;
 }
@@ -119,6 +120,7 @@ export function createProducerClient(options: ProducerClientOptions): ProducerCl
     waiting: new Map(),
     parked: [],
     idle: [],
+    isAdmitting: false,
     isClosing: false,
     loop: null,
   };
@@ -147,7 +149,10 @@ function send(state: State, loop: Loop, record: OutgoingRecord): Promise<Deliver
       return;
     }
     state.parked.push({ record: toRecord(record), settle });
-    if (state.parked.length === 1) admit(state, loop);
+    if (state.isAdmitting) return;
+    // Once a turn of the event loop: what one turn gives goes in together.
+    state.isAdmitting = true;
+    setImmediate(() => admit(state, loop));
   });
 }
 
@@ -166,6 +171,7 @@ function toRecord({ topic, partition = 0, key, value, headers, timestampMs }: Ou
 
 /** Moves parked records into the machine, in order, until it is full. */
 function admit(state: State, loop: Loop): void {
+  state.isAdmitting = false;
   loop.act((env, out) => {
     let count = 0;
     for (const { record, settle } of state.parked) {
@@ -197,6 +203,7 @@ function settleAll(state: State): void {
 
 function flush(state: State, loop: Loop): Promise<void> {
   return new Promise((resolve) => {
+    admit(state, loop);
     state.idle.push(resolve);
     loop.act((env) => flushProducer(state.producer, env));
   });
