@@ -82,7 +82,7 @@ function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarg
 }
 
 function compress(codec: Codec, bytes: Uint8Array): Uint8Array {
-  if (codec === CODEC_GZIP) return gzipSync(bytes, { mtime: 0, level: 1 });
+  if (codec === CODEC_GZIP) return gzipSync(bytes, { mtime: 0, level: 1, mem: 0 });
   if (codec === CODEC_SNAPPY) return compressSnappy(bytes);
   if (codec === CODEC_ZSTD) return storeZstd(bytes);
   throw new Error('the simulator does not write this codec');

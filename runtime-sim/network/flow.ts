@@ -5,7 +5,7 @@
  * actors) and events that are due later; neither calls an actor.
  */
 import type { CloseReason, NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
-import { push } from '../../core/protocol/frame.ts';
+import { bytesHeld, push } from '../../core/protocol/frame.ts';
 import { below, between, chance, type Dice, SITE } from '../dice.ts';
 import {
   type Delivery,
@@ -49,7 +49,7 @@ export function submitNetwork(
   if (end === undefined || end.state === 'gone' || end.state === 'dying') return;
   switch (effect.kind) {
     case 'send':
-      if (end.state !== 'open') return;
+      if (end.state !== 'open' && end.state !== 'connecting') return;
       for (const part of effect.parts) {
         if (part.length === 0) continue;
         end.queue.push(part);
@@ -416,11 +416,40 @@ function takeBytes(
   for (const part of parts) isSound = push(end.framer, part, frames) === 'ok' && isSound;
   for (const bytes of frames) deliverTo(end, { kind: 'frame', connection: end.connection, bytes }, deliveries);
   network.figures.framesDelivered += frames.length;
-  if (isSound) return;
+  if (!isSound) breakOff(network, dice, nowUs, end, 'badFrame', due);
+  if (bytesHeld(end.framer) > 0) keepToBudget(network, dice, nowUs, end, due);
+}
+
+/** This end goes at once, of its own will; the other hears a reset. */
+function breakOff(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  end: End,
+  reason: 'badFrame' | 'budget',
+  due: NetworkDue[],
+): void {
   const peer = network.ends.get(end.peer);
   if (peer !== undefined) putOnWire(network, dice, nowUs, peer, { kind: 'reset' }, due);
   end.state = 'dying';
-  due.push({ atUs: nowUs + 5, event: { what: 'gone', end: end.end, reason: 'badFrame' } });
+  due.push({ atUs: nowUs + 5, event: { what: 'gone', end: end.end, reason } });
+}
+
+/** While half-received frames hold more than the host allows, the connection that moved longest ago goes. */
+function keepToBudget(network: Network, dice: Dice, nowUs: number, end: End, due: NetworkDue[]): void {
+  const { connections, frameBudgetBytes } = hostOf(network, end.actor);
+  if (frameBudgetBytes === Number.POSITIVE_INFINITY) return;
+  for (;;) {
+    let heldBytes = 0;
+    let slowest: End | null = null;
+    for (const other of connections.values()) {
+      if (other.state !== 'open' || bytesHeld(other.framer) === 0) continue;
+      heldBytes += bytesHeld(other.framer);
+      if (slowest === null || other.movedUs < slowest.movedUs) slowest = other;
+    }
+    if (heldBytes <= frameBudgetBytes || slowest === null) return;
+    breakOff(network, dice, nowUs, slowest, 'budget', due);
+  }
 }
 
 function checkIdle(network: Network, dice: Dice, nowUs: number, end: End, due: NetworkDue[]): void {

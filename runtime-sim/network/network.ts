@@ -97,6 +97,8 @@ export interface Host {
   readonly listening: Map<number, Listening>;
   readonly connections: Map<ConnectionId, End>;
   accepted: number;
+  /** What half-received frames may hold together. Bytes. */
+  frameBudgetBytes: number;
 }
 
 /** How the network behaves at the moment. */
@@ -157,6 +159,7 @@ export function addHost(network: Network, name: string): number {
     listening: new Map(),
     connections: new Map(),
     accepted: 0,
+    frameBudgetBytes: Number.POSITIVE_INFINITY,
   });
   network.names.set(name, actor);
   return actor;
