@@ -4,6 +4,7 @@
  */
 import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
 import type { Boot } from './boot.ts';
+import { beginCheckpoints } from './checkpoints.ts';
 import { exitNode } from './exit.ts';
 import { restoreProducerIds } from './producer-ids.ts';
 import { say } from './say.ts';
@@ -88,6 +89,7 @@ export function bootListening(node: Node, env: Env, input: ListenAnswer, out: Ou
   node.machines.delete(boot.owner);
   node.boot = null;
   node.stage = 'serving';
+  beginCheckpoints(node, env);
   const partitions = [...node.topics.byName.values()].reduce((sum, topic) => sum + topic.partitions.length, 0);
   const fields = new Map<string, string | number>([
     ['clusterId', node.clusterId],

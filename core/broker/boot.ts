@@ -2,10 +2,10 @@
  * The start of a node, by named stages, until clients are served.
  *
  * listing: what is in the log directory? → making (it is missing) → formatting (it is empty) or identity (whose is
- * it?) → marker (was the last stop clean? the marker goes before anything is written) → checkpoints → life (this start gets its
- * number, the least leader epoch of the old topics) → folders (which
- * partitions are there) → logs (each is opened, and recovered unless the stop was clean) → topics (those that the
- * configuration wants) → listening. A directory that is not ours is refused before anything in it is touched.
+ * it?) → marker (was the last stop clean? the marker goes before anything is written) → checkpoints → life (this
+ * start gets its number, the least leader epoch of the old topics) → folders (which partitions are there) → logs
+ * (each is opened, and recovered unless the stop was clean) → topics (those that the configuration wants) →
+ * listening. A directory that is not ours is refused before anything in it is touched.
  *
  * A crash at any stage is safe: what was formatted is durable before it is used, and all other stages are repeated.
  */

@@ -2,7 +2,8 @@
  * Checkpoints: where each partition's recovery begins, and what its readers had been shown.
  *
  * High watermarks are written every replica.high.watermark.checkpoint.interval.ms while they move, recovery points
- * whenever a partition has synced SYNCED_BYTES since its last one. Both are hints for the next start: too low costs
+ * every log.flush.offset.checkpoint.interval.ms while they do, and whenever a partition has synced SYNCED_BYTES since
+ * its last one. Both are hints for the next start: too low costs
  * time, never records, so one that cannot be written is said and tried again. Everything in them is durable before
  * it is written down. One replacement of a file is under way at a time.
  */
@@ -30,6 +31,8 @@ export interface Checkpoints extends Timed {
   isRecoveryDue: boolean;
   /** When high watermarks were last written, `env.nowMs`. */
   writtenMs: number;
+  /** When recovery points were. */
+  recoveryWrittenMs: number;
   /** Tickets of replacements that are under way; 0 for none. */
   highWatermarkTicket: number;
   recoveryTicket: number;
@@ -45,9 +48,16 @@ export function createCheckpoints(owner: number): Checkpoints {
     isDirty: false,
     isRecoveryDue: false,
     writtenMs: 0,
+    recoveryWrittenMs: 0,
     highWatermarkTicket: 0,
     recoveryTicket: 0,
   };
+}
+
+/** Clients are served from now on: the intervals begin. */
+export function beginCheckpoints(node: Node, env: Env): void {
+  node.checkpoints.writtenMs = env.nowMs;
+  node.checkpoints.recoveryWrittenMs = env.nowMs;
 }
 
 /** A partition's high watermark has moved by so many bytes. */
@@ -68,12 +78,17 @@ export function wakeCheckpoints(node: Node, env: Env, out: Outbox): void {
   const { checkpoints } = node;
   const intervalMs = node.config['replica.high.watermark.checkpoint.interval.ms'];
   if (node.stage !== 'serving') return;
+  const isDue = env.nowMs >= checkpoints.writtenMs + intervalMs;
+  const recoveryIntervalMs = node.config['log.flush.offset.checkpoint.interval.ms'];
+  if (checkpoints.isDirty && isDue && env.nowMs >= checkpoints.recoveryWrittenMs + recoveryIntervalMs) {
+    checkpoints.isRecoveryDue = true;
+  }
   if (checkpoints.isRecoveryDue && checkpoints.recoveryTicket === 0) {
     checkpoints.isRecoveryDue = false;
+    checkpoints.recoveryWrittenMs = env.nowMs;
     checkpoints.recoveryTicket = nextTicket(node.ids);
     write(node, RECOVERY_POINTS, recoveryLines(node), checkpoints.owner, checkpoints.recoveryTicket, out);
   }
-  const isDue = env.nowMs >= checkpoints.writtenMs + intervalMs;
   if (checkpoints.isDirty && isDue && checkpoints.highWatermarkTicket === 0) {
     checkpoints.isDirty = false;
     checkpoints.writtenMs = env.nowMs;

@@ -7,7 +7,7 @@
 import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../../core/broker/node.ts';
 import { parseSettings } from '../../core/config/parse.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
-import type { DiskError, Effect, Env, Input } from '../../core/lib/world.ts';
+import type { DiskError, Effect, Env, Input, NetworkEffect } from '../../core/lib/world.ts';
 import { decodeResponse, encodeRequest, peekResponse } from '../../core/protocol/codec.ts';
 import type { ApiKey, RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
 import { realCodecs } from '../../runtime-real/codecs.ts';
@@ -197,6 +197,38 @@ export class ToyWorld {
       case 'exit':
         this.exit = effect;
         return;
+      case 'entropy':
+        this.inputs.push({
+          kind: 'entropy',
+          bytes: this.entropy(effect.length),
+          owner: effect.owner,
+          ticket: effect.ticket,
+        });
+        return;
+      case 'listen':
+      case 'unlisten':
+      case 'connect':
+      case 'send':
+      case 'pause':
+      case 'resume':
+        this.network(effect);
+        return;
+      case 'close':
+        if ('file' in effect) this.disk(effect);
+        else this.network(effect);
+        return;
+      default:
+        this.disk(effect);
+    }
+  }
+
+  private entropy(length: number): Uint8Array {
+    this.entropyNext += 1;
+    return Uint8Array.from({ length }, (_, i) => (this.entropyNext * 31 + i * 7) & 255);
+  }
+
+  private network(effect: NetworkEffect): void {
+    switch (effect.kind) {
       case 'listen':
         if (this.refusesToListen) {
           this.inputs.push({ kind: 'listenFailed', listener: effect.listener, reason: 'inUse', detail: 'toy' });
@@ -225,26 +257,14 @@ export class ToyWorld {
         return;
       }
       case 'close': {
-        if ('file' in effect) {
-          this.disk(effect);
-          return;
-        }
         const connection = this.connections.get(effect.connection);
         if (connection) connection.closed = true;
         this.inputs.push({ kind: 'closed', connection: effect.connection, reason: 'asked', detail: '' });
         return;
       }
-      case 'entropy': {
-        const bytes = Uint8Array.from({ length: effect.length }, (_, i) => (this.entropyNext * 31 + i * 7) & 255);
-        this.entropyNext += 1;
-        this.inputs.push({ kind: 'entropy', bytes, owner: effect.owner, ticket: effect.ticket });
-        return;
-      }
       case 'unlisten':
       case 'connect':
         return;
-      default:
-        this.disk(effect);
     }
   }
 
