@@ -2,9 +2,9 @@
 import type { DiskEffect, DiskInput, NetworkInput } from '../../core/lib/world.ts';
 import { createDice } from '../../runtime-sim/dice.ts';
 import { createDisk, type DiskDue, finishDisk, submitDisk } from '../../runtime-sim/disk/disk.ts';
-import { createQueue, pop, push, type Timed } from '../../runtime-sim/queue.ts';
 import { finishNetwork, submitNetwork } from '../../runtime-sim/network/flow.ts';
 import { addHost, createNetwork, type Delivery, hostOf, type NetworkDue } from '../../runtime-sim/network/network.ts';
+import { createQueue, pop, push, type Timed } from '../../runtime-sim/queue.ts';
 import type { DiskUnderTest, EndUnderTest, NetworkUnderTest } from './world-under-test.ts';
 
 let seed = 0;

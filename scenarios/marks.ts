@@ -1,0 +1,14 @@
+/** Rare paths that a sweep of enough seeds must take, or it proves less than it seems to. Names as in `env.reached`. */
+
+/** Seeds from which on the marks are required. */
+export const REQUIRED_SEEDS_MIN = 200;
+
+/** Marks that must be reached. */
+export const REQUIRED_MARKS: readonly string[] = [
+  'log.roll.size',
+  'log.recovery.synced',
+  'log.read.cold',
+  'log.index.rebuilt',
+  'log.cut_back',
+  'producer.newEpoch',
+];

@@ -1,0 +1,86 @@
+/** `sim run`: one seed, told in words or as one JSON object. */
+import type { RunResult } from '../../../runtime-sim/result.ts';
+import { runSeed } from '../../../runtime-sim/run.ts';
+import type { Scenario } from '../../../runtime-sim/scenario.ts';
+import { SCENARIOS } from '../../../scenarios/list.ts';
+import { reproduction } from './summary.ts';
+
+/** What to run and how to tell it. */
+export interface RunCommand {
+  readonly seed: number;
+  readonly scenario: Scenario | null;
+  readonly durationMs: number | null;
+  readonly isJson: boolean;
+  /** Lines of the story, from its end. */
+  readonly storyLines: number;
+}
+
+/** Plays the seed and tells; the exit code. */
+export function run(command: RunCommand): number {
+  const scenarios = command.scenario === null ? SCENARIOS : [command.scenario];
+  const startedAt = performance.now();
+  const duration = command.durationMs === null ? {} : { durationMs: command.durationMs };
+  const result = runSeed({ seed: command.seed, scenarios, ...duration });
+  const tookMs = performance.now() - startedAt;
+  const text = command.isJson ? jsonText(result, tookMs, command) : wordsText(result, tookMs, command);
+  process.stdout.write(`${text}\n`);
+  return result.verdict === 'failed' ? 1 : 0;
+}
+
+function again(result: RunResult, command: RunCommand): string {
+  return reproduction(result.seed, command.scenario?.name ?? null, command.durationMs);
+}
+
+function jsonText(result: RunResult, tookMs: number, command: RunCommand): string {
+  const { seed, hash, verdict, scenario, figures, plan, violations, excused } = result;
+  return JSON.stringify({
+    seed,
+    hash,
+    verdict,
+    scenario,
+    events: figures.events,
+    simulatedMs: figures.simulatedMs,
+    tookMs: Math.round(tookMs),
+    eventsPerSecond: Math.round((figures.events * 1000) / tookMs),
+    figures,
+    plan,
+    violations,
+    excused,
+    troubles: Object.fromEntries(result.struck),
+    marks: Object.fromEntries(result.marks),
+    again: again(result, command),
+  });
+}
+
+function wordsText(result: RunResult, tookMs: number, command: RunCommand): string {
+  const { figures, plan } = result;
+  const proves = SCENARIOS.find(({ name }) => name === result.scenario)?.proves ?? '';
+  const lines = [`seed ${result.seed}, scenario ${result.scenario}: ${proves}`];
+  const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
+  lines.push(`${count(plan.producers.length, 'producer')} and 2 readers on ${count(plan.partitions, 'partition')}`);
+  const troubles = plan.troubles.map(({ family, every }) =>
+    family === 'recoveryCrash' ? `${family} in ${every} % of starts` : `${family} every ${every} ms or so`,
+  );
+  lines.push(`troubles: ${troubles.length === 0 ? 'none' : troubles.join(', ')}`);
+  const story = result.lines.slice(Math.max(0, result.lines.length - command.storyLines));
+  if (story.length < result.lines.length) lines.push(`… ${result.lines.length - story.length} lines before these`);
+  for (const { atUs, actor, text } of story)
+    lines.push(`${(atUs / 1_000_000).toFixed(6).padStart(11)} ${actor} ${text}`);
+  lines.push(
+    `${figures.sends} records sent: ${figures.acknowledged} acknowledged in ${figures.acknowledgedBatches} batches, ` +
+      `${figures.failed} failed, ${figures.unknown} unknown; ${figures.reads} read`,
+    `${figures.crashes} crashes, ${figures.powerLosses} power losses, ${figures.recoveriesCrashed} of them in recovery; ` +
+      `${figures.starts} starts; ${figures.filesTorn} files torn, ${figures.filesCut} cut, ` +
+      `${figures.filesLost} lost new bytes, ${figures.namesLost} names lost`,
+    `${figures.connections} connections, ${figures.resets} reset; ${figures.diskErrors} disk errors; ` +
+      `${figures.bitsRotten} bits rotten`,
+    `${figures.events} events in ${(figures.simulatedMs / 1000).toFixed(1)} simulated seconds, ` +
+      `${Math.round(tookMs)} ms here (${Math.round((figures.events * 1000) / tookMs)} events a second)`,
+  );
+  for (const { promise, checker, sentence } of result.violations) {
+    lines.push(`promise ${promise} broken, ${checker}: ${sentence}`);
+  }
+  for (const { checker, sentence } of result.excused) lines.push(`beyond the promises, ${checker}: ${sentence}`);
+  lines.push(`hash ${result.hash}`, `verdict ${result.verdict}`, `again: ${again(result, command)}`);
+  return lines.join('\n');
+}
