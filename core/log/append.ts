@@ -1,9 +1,10 @@
 /**
  * Appending as the leader: the one batch of a Produce request is checked, numbered and handed to the disk.
  *
- * A batch is judged by its header and checksum; only a topic that recompresses looks at the records. The bytes go on as
- * they came, behind 16 fresh ones (base offset, length, leader epoch), or 61 where the leader stamps its time. All
- * bookkeeping (offsets, indexes, producer state, epochs) moves at once; `cut.ts` takes it back if the disk refuses.
+ * A batch is judged by its header and checksum; only a topic that recompresses looks at the records. The bytes go
+ * on as they came, behind 16 fresh ones (base offset, length, leader epoch), or 61 where the leader stamps its
+ * time. All bookkeeping (offsets, indexes, producer state, epochs) moves at once; `cut.ts` takes it back if the
+ * disk refuses.
  */
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';

@@ -1,11 +1,12 @@
 /**
  * Taking appends back when the disk is full.
  *
- * The disk promises that an append is whole or an error, and that whatever was piped behind a failed one in the same file
- * fails too until a truncate. So the log ends again where the failed batch began: everything from there on is undone,
- * segments that were rolled meanwhile are removed, and the file is truncated to where it is already, which lets later
- * appends through. Nothing that was undone was durable, so nobody was told of it. The removed names must be gone
- * durably before the offsets they covered become durable a second time, hence the folder is synced.
+ * The disk promises that an append is whole or an error, and that whatever was piped behind a failed one in the
+ * same file fails too until a truncate. So the log ends again where the failed batch began: everything from there
+ * on is undone, segments that were rolled meanwhile are removed, and the file is truncated to where it is already,
+ * which lets later appends through. Nothing that was undone was durable, so nobody was told of it. The removed
+ * names must be gone durably before the offsets they covered become durable a second time, hence the folder is
+ * synced.
  */
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';

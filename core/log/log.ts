@@ -1,10 +1,11 @@
 /**
- * The log of one partition: a machine that appends, reads, recovers and closes, on effects and answers of one disk.
+ * The log of one partition: a machine that appends, reads, recovers and closes, on effects and answers of one
+ * disk.
  *
- * The owner calls these functions and hands in the disk's answers whose owner is `log.owner`; what happened comes back
- * as `LogEvent`s. `state.ts` has the state and its invariants, `settle.ts` says when a record is durable, `opening.ts`
- * what a crash leaves and how it is found again. One offset is given out once, ever: what was synced and is lost later is
- * damage, not room for new records.
+ * The owner calls these functions and hands in the disk's answers whose owner is `log.owner`; what happened comes
+ * back as `LogEvent`s. `state.ts` has the state and its invariants, `settle.ts` says when a record is durable,
+ * `opening.ts` what a crash leaves and how it is found again. One offset is given out once, ever: what was synced
+ * and is lost later is damage, not room for new records.
  */
 import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';

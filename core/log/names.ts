@@ -1,8 +1,8 @@
 /**
  * Names of the files in a partition's folder, as Kafka writes them: twenty digits of an offset and a suffix.
  *
- * Pure functions. A name that is not exactly ours (a sign, fewer digits, an offset beyond 2^53) is nobody's file: it is
- * left alone.
+ * Pure functions. A name that is not exactly ours (a sign, fewer digits, an offset beyond 2^53) is nobody's file:
+ * it is left alone.
  */
 
 /** Batches. */

@@ -1,10 +1,11 @@
 /**
  * Opening a log: what lies in its folder is listed, judged, and brought back into service.
  *
- * After a clean stop nothing is scanned but the tail of the last segment, from its last index entry on. After a crash
- * everything from the recovery point's segment on is scanned (`recovery.ts`), and whatever was found is synced, with the
- * folder and its name in the parent, before the log says 'opened': the cache of a crashed process is not the disk.
- * Every step can be repeated: a crash in the middle leaves files from which the same state is found again.
+ * After a clean stop nothing is scanned but the tail of the last segment, from its last index entry on. After a
+ * crash everything from the recovery point's segment on is scanned (`recovery.ts`), and whatever was found is
+ * synced, with the folder and its name in the parent, before the log says 'opened': the cache of a crashed process
+ * is not the disk. Every step can be repeated: a crash in the middle leaves files from which the same state is
+ * found again.
  */
 import type { DiskEffect, DiskInput, Env, FolderEntry, Outbox } from '../lib/world.ts';
 import type { Hunt } from './damage.ts';
@@ -13,8 +14,9 @@ import { ask, pushTidy } from './files.ts';
 import { INDEX_ENTRY_BYTES, TIME_ENTRY_BYTES } from './index.ts';
 import * as names from './names.ts';
 import { finishOpening, syncFound } from './opened.ts';
+import { beginScan } from './probe.ts';
 import type { Producer } from './producers.ts';
-import { beginScan, takeScan } from './recovery.ts';
+import { takeScan } from './recovery.ts';
 import { decodeSnapshot } from './snapshot.ts';
 import { createSegment, type Log, type Segment, TIMESTAMP_UNKNOWN } from './state.ts';
 import type { LogEvent, LogFound } from './types.ts';
@@ -120,7 +122,7 @@ export function takeOpening(log: Log, env: Env, input: DiskInput, out: Outbox, e
       takeSnapshot(log, env, opening, input, out);
       break;
     case 'scan':
-      takeScan(log, env, opening, input, out, events);
+      takeScan(log, env, opening, input, out);
       break;
     default:
       break;

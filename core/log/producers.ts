@@ -1,10 +1,11 @@
 /**
- * Idempotent producers: what a log remembers of each, so that a retry lands once and a gap is refused (KIP-98, KIP-360).
+ * Idempotent producers: what a log remembers of each, so that a retry lands once and a gap is refused (KIP-98,
+ * KIP-360).
  *
- * An entry is never changed, only replaced: an append that fails puts the entry of before back. Entries include batches
- * that are not durable yet. Sequence numbers count records and wrap to 0 after 2^31 - 1. The rules are those of Apache
- * Kafka 4.4, with two holes closed that its rules leave (see `checkSequence` and `undoAppend`). A crash loses the
- * entries; they come back from the newest snapshot and the batches after it.
+ * An entry is never changed, only replaced: an append that fails puts the entry of before back. Entries include
+ * batches that are not durable yet. Sequence numbers count records and wrap to 0 after 2^31 - 1. The rules are
+ * those of Apache Kafka 4.4, with two holes closed that its rules leave (see `checkSequence` and `undoAppend`). A
+ * crash loses the entries; they come back from the newest snapshot and the batches after it.
  */
 import { ErrorCode } from '../protocol/errors.ts';
 
@@ -139,8 +140,9 @@ export function setProducer(producers: Map<number, Producer>, producerId: number
 }
 
 /**
- * Takes an append back. A producer of which nothing was known before is not forgotten: what it has in flight behind the
- * failed batch would be taken for a producer whose state has expired, and land before the retry of the failed one.
+ * Takes an append back. A producer of which nothing was known before is not forgotten: what it has in flight
+ * behind the failed batch would be taken for a producer whose state has expired, and land before the retry of the
+ * failed one.
  */
 export function undoAppend(
   producers: Map<number, Producer>,

@@ -1,9 +1,10 @@
 /**
- * The most recent batches of one log, kept for readers: the very bytes that came from the socket and went to the disk.
+ * The most recent batches of one log, kept for readers: the very bytes that came from the socket and went to the
+ * disk.
  *
- * Entries ascend and touch: each begins where the one before ends, and the last ends at the end of the log. The ring
- * holds no entry that the disk still has to write unless it is within bytesMax; what is dropped is always the oldest. A
- * crash loses it.
+ * Entries ascend and touch: each begins where the one before ends, and the last ends at the end of the log. The
+ * ring holds no entry that the disk still has to write unless it is within bytesMax; what is dropped is always the
+ * oldest. A crash loses it.
  */
 import { assert } from '../lib/assert.ts';
 

@@ -1,10 +1,10 @@
 /**
  * Rolling to a new segment, and the small files beside the segments: producer snapshots and leader epochs.
  *
- * A segment is sealed by flushing its indexes, syncing its three files, and writing the producer state as of the next
- * segment's base. The next segment's batches may be written at once, but none of them counts as durable before all of the
- * sealed segment is synced and the new names are durable. A crash in between leaves files that recovery judges one by
- * one.
+ * A segment is sealed by flushing its indexes, syncing its three files, and writing the producer state as of the
+ * next segment's base. The next segment's batches may be written at once, but none of them counts as durable
+ * before all of the sealed segment is synced and the new names are durable. A crash in between leaves files that
+ * recovery judges one by one.
  */
 import type { Env, Outbox } from '../lib/world.ts';
 import { encodeEpochs } from './epochs.ts';

@@ -3,9 +3,9 @@
  * ProducerSnapshot, version 1).
  *
  * Kafka's format keeps one batch a producer, so that after a restart a retry of an earlier one in flight would be
- * refused as out of order, and its client would write it twice under a new epoch. Therefore the earlier kept batches
- * follow behind Kafka's fields, under the same checksum; Kafka reads its own part and ignores what follows. A file whose
- * checksum does not hold counts as absent.
+ * refused as out of order, and its client would write it twice under a new epoch. Therefore the earlier kept
+ * batches follow behind Kafka's fields, under the same checksum; Kafka reads its own part and ignores what
+ * follows. A file whose checksum does not hold counts as absent.
  */
 import { Reader } from '../lib/cursor.ts';
 import { Writer } from '../lib/writer.ts';

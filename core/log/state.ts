@@ -5,11 +5,11 @@
  * - start <= durable <= written <= end, where `written` is where the answered appends end.
  * - `segments` is never empty once the log is open, ascends by base, and the last one is the active one.
  * - `unsettled` is a suffix of `segments` in the same order: whatever is not in it is synced, named and indexed.
- * - `writes` holds exactly the appends that the disk has not answered, oldest first.
- * A crash loses all of this; `recovery.ts` builds it again from the files.
+ * - `writes` holds exactly the appends that the disk has not answered, oldest first. A crash loses all of this;
+ *   `recovery.ts` builds it again from the files.
  *
- * A log at rest must cost little, because a node may hold 100,000 of them: whatever only a busy log needs is null until
- * then, and files are opened by the first append or cold read.
+ * A log at rest must cost little, because a node may hold 100,000 of them: whatever only a busy log needs is null
+ * until then, and files are opened by the first append or cold read.
  */
 import type { Ids } from '../lib/ids.ts';
 import type { FileId } from '../lib/world.ts';

@@ -1,9 +1,10 @@
 /**
- * Finding records by time (ListOffsets, KIP-79, KIP-734): the first that reaches a timestamp, and the latest of all.
+ * Finding records by time (ListOffsets, KIP-79, KIP-734): the first that reaches a timestamp, and the latest of
+ * all.
  *
- * The largest timestamp of a segment rules whole segments out, the time index says up to which offset nothing is as late,
- * and the batches from there on are walked by their headers. Only the one batch that reaches the timestamp is
- * inflated, under the usual cap. Answers at or above `upTo` count as not found, as in Kafka.
+ * The largest timestamp of a segment rules whole segments out, the time index says up to which offset nothing is
+ * as late, and the batches from there on are walked by their headers. Only the one batch that reaches the
+ * timestamp is inflated, under the usual cap. Answers at or above `upTo` count as not found, as in Kafka.
  */
 import { ProtocolError } from '../lib/protocol-error.ts';
 import type { Env, Outbox } from '../lib/world.ts';

@@ -1,6 +1,6 @@
 /**
- * Walking what a read job has read of a log file: whole batches for a reader, the first record that reaches a timestamp,
- * or damage.
+ * Walking what a read job has read of a log file: whole batches for a reader, the first record that reaches a
+ * timestamp, or damage.
  *
  * Batches that are skipped are judged by their headers and must follow each other; those that leave are judged by
  * their checksums too (about a nanosecond a byte with the portable checksum).

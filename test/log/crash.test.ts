@@ -1,7 +1,8 @@
 /**
- * Crashes at any effect, a full disk, clean stops in between, and crashes during recovery, under two idempotent producers
- * that keep five batches in flight and retry. Whatever was durable must be there, offsets must be contiguous, and in the
- * end every record must be in the log exactly once and in the order in which its producer sent it.
+ * Crashes at any effect, a full disk, clean stops in between, and crashes during recovery, under two idempotent
+ * producers that keep five batches in flight and retry. Whatever was durable must be there, offsets must be
+ * contiguous, and in the end every record must be in the log exactly once and in the order in which its producer
+ * sent it.
  */
 import { expect, it } from 'vitest';
 import { closeLog, openLog, recoveryPoint } from '../../core/log/log.ts';

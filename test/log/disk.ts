@@ -1,9 +1,10 @@
 /**
- * A small disk for the log's own tests: it carries effects out in any order that the contract allows, and forgets what
- * the contract lets a power loss forget.
+ * A small disk for the log's own tests: it carries effects out in any order that the contract allows, and forgets
+ * what the contract lets a power loss forget.
  *
- * Each file has the bytes that the cache holds and those that are synced; each folder has the names of now and those that
- * are durable. A power loss keeps, sector by sector, the one or the other (or zeros, where a file had grown).
+ * Each file has the bytes that the cache holds and those that are synced; each folder has the names of now and
+ * those that are durable. A power loss keeps, sector by sector, the one or the other (or zeros, where a file had
+ * grown).
  */
 import type { DiskEffect, DiskError, DiskInput } from '../../core/lib/world.ts';
 
