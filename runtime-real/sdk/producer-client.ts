@@ -64,7 +64,7 @@ export class DeliveryError extends Error {
 
 /** A producer with promises. */
 export interface ProducerClient {
-  /** Resolves once the record is acknowledged; rejects with a DeliveryError. Records of a partition keep their order. */
+  /** Resolves once the record is acknowledged, else rejects with a DeliveryError. A partition's records keep order. */
   send(record: OutgoingRecord): Promise<Delivered>;
   /** Sends what waits at once; resolves when all records given before have their outcome. */
   flush(): Promise<void>;

@@ -1,8 +1,8 @@
 /**
  * An async iterator over the reader machine: the records of one partition, in order.
  *
- * Batches wait until the caller takes them; while more than WAITING_BYTES_MAX wait, the machine fetches no more. Records
- * of aborted transactions are not told apart yet: read committed waits for transactions to exist.
+ * Batches wait until the caller takes them; while more than WAITING_BYTES_MAX wait, the machine fetches no more.
+ * Records of aborted transactions are not told apart yet: read committed waits for transactions to exist.
  */
 import {
   createReader,

@@ -7,6 +7,7 @@ import { throwDice } from '../../core/channel/backoff.ts';
 import {
   checkProducer,
   createProducer,
+  type Producer,
   type ProducerEvent,
   produce,
   producerDeadlineMs,
@@ -110,24 +111,22 @@ const BOOTSTRAP = [{ host: 'node', port: 9092 }];
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A producer and a reader of one partition at one node. */
-function scene() {
-  const world = new ToyWorld().start();
-  const common = { clientId: 'scene', ids: createIds(), bootstrap: BOOTSTRAP, seed: 3 };
+const COMMON = { clientId: 'scene', bootstrap: BOOTSTRAP, seed: 3, requestTimeoutMs: 2000 };
+
+function sceneProducer(outcomes: ProducerEvent[]): { producer: Producer; client: Client } {
   const producer = createProducer({
-    ...common,
+    ...COMMON,
+    ids: createIds(),
     acks: -1,
     idempotent: true,
     lingerMs: 0,
     batchBytesMax: 600,
     inFlightMax: 5,
-    requestTimeoutMs: 2000,
     deliveryTimeoutMs: 600_000,
     retryBackoffMs: 20,
     compression: 0,
   });
-  const outcomes: ProducerEvent[] = [];
-  const producing: Client = {
+  const client: Client = {
     step: (e, input, out) => {
       stepProducer(producer, e, input, out, outcomes);
       checkProducer(producer);
@@ -135,8 +134,13 @@ function scene() {
     deadlineMs: () => producerDeadlineMs(producer),
     connections: new Map(),
   };
+  return { producer, client };
+}
+
+function sceneReader(told: ReaderEvent[]): Client {
   const reader = createReader({
-    ...common,
+    ...COMMON,
+    ids: createIds(),
     topic: 'orders',
     partition: 0,
     from: 'earliest',
@@ -144,10 +148,8 @@ function scene() {
     maxWaitMs: 50,
     minBytes: 1,
     maxBytes: 1_000_000,
-    requestTimeoutMs: 2000,
   });
-  const told: ReaderEvent[] = [];
-  const reading: Client = {
+  return {
     step: (e, input, out) => {
       stepReader(reader, e, input, out, told);
       checkReader(reader);
@@ -155,6 +157,14 @@ function scene() {
     deadlineMs: () => readerDeadlineMs(reader),
     connections: new Map(),
   };
+}
+
+/** A producer and a reader of one partition at one node. */
+function scene() {
+  const world = new ToyWorld().start();
+  const outcomes: ProducerEvent[] = [];
+  const told: ReaderEvent[] = [];
+  const { producer, client: producing } = sceneProducer(outcomes);
   const give = (value: string): number => {
     const out: Outbox = [];
     const record = { topic: 'orders', partition: 0, key: null, value: encoder.encode(value) };
@@ -170,7 +180,7 @@ function scene() {
             .filter(({ offset }) => offset >= event.fromOffset)
             .map(({ offset, value }) => ({ offset, value: decoder.decode(value ?? undefined) })),
     );
-  return { world, clients: [producing, reading], give, outcomes, told, read, reader };
+  return { world, clients: [producing, sceneReader(told)], give, outcomes, told, read };
 }
 
 describe('producer, node and reader', () => {

@@ -18,21 +18,9 @@ import * as batch from '../../core/protocol/batch.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
 import { type BatchOptions, encodeBatch, readRecords } from '../../core/protocol/records.ts';
-import {
-  append,
-  at,
-  codecs,
-  createToy,
-  endOf,
-  forgetSessions,
-  type Mishap,
-  PORT,
-  partitionOf,
-  roll,
-  run,
-  type Toy,
-  type ToyPartition,
-} from './toy-cluster.ts';
+import { forgetSessions } from './toy-broker.ts';
+import { at, createToy, type Mishap, PORT, partitionOf, roll, run, type Toy } from './toy-cluster.ts';
+import { append, codecs, endOf, type ToyPartition } from './toy-log.ts';
 
 const NONE: Mishap = { kind: 'none' };
 const encoder = new TextEncoder();
