@@ -1,0 +1,92 @@
+/**
+ * The door of the controller: one request in, records and a response out. Which handler serves which API is a table.
+ *
+ * The caller (coordination) asks `idsNeeded`, gets so many uuids from the world, calls `handle`, appends the records,
+ * replays them, and answers once they are committed. A response without records waits for what the handler saw.
+ */
+import { metadataRecord } from '../metadata/records.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
+import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts';
+import { heartbeat, registerBroker, registerController } from './brokers.ts';
+import { createPartitions } from './create-partitions.ts';
+import { createTopics } from './create-topics.ts';
+import { deleteTopics } from './delete-topics.ts';
+import type { Context, Controller, Handled } from './state.ts';
+import { updateFeatures } from './update-features.ts';
+
+/** The APIs that the controller serves, by key. */
+export type ControllerKey = 19 | 20 | 33 | 37 | 44 | 57 | 62 | 63 | 67 | 70;
+
+type Handler<K extends ControllerKey> = (
+  controller: Controller,
+  context: Context,
+  request: RequestOf<K>,
+  version: number,
+) => Handled<ResponseInputOf<K>>;
+
+const HANDLERS: { readonly [K in ControllerKey]: Handler<K> } = {
+  19: createTopics,
+  20: deleteTopics,
+  33: alterConfigs,
+  37: createPartitions,
+  44: incrementalAlterConfigs,
+  57: updateFeatures,
+  62: registerBroker,
+  63: heartbeat,
+  67: allocateProducerIds,
+  70: registerController,
+};
+
+/** Whether the controller serves an API. */
+export function isControllerKey(apiKey: number): apiKey is ControllerKey {
+  return apiKey in HANDLERS;
+}
+
+/** How many uuids a request may use at most. */
+export function idsNeeded<K extends ControllerKey>(apiKey: K, request: RequestOf<K>): number {
+  return apiKey === 19 ? (request as RequestOf<19>).topics.length : 0;
+}
+
+/** Decides about one request. Changes no metadata; may roll dice and note that a broker was heard of. */
+export function handle<K extends ControllerKey>(
+  controller: Controller,
+  context: Context,
+  apiKey: K,
+  version: number,
+  request: RequestOf<K>,
+): Handled<ResponseInputOf<K>> {
+  return HANDLERS[apiKey](controller, context, request, version);
+}
+
+/** Producer ids in one block. */
+export const PRODUCER_IDS_PER_BLOCK = 1000;
+
+/** AllocateProducerIds: a broker gets a block that no one else ever gets. */
+function allocateProducerIds(
+  controller: Controller,
+  _context: Context,
+  request: RequestOf<67>,
+): Handled<ResponseInputOf<67>> {
+  const { brokerId, brokerEpoch } = request;
+  const broker = controller.image.cluster.brokers.get(brokerId);
+  const refuse = (errorCode: number): Handled<ResponseInputOf<67>> => ({
+    records: [],
+    response: { throttleTimeMs: 0, errorCode, producerIdStart: 0, producerIdLen: 0 },
+    isAtomic: true,
+  });
+  if (broker === undefined || broker.epoch !== brokerEpoch) return refuse(ErrorCode.STALE_BROKER_EPOCH);
+  const start = controller.image.producerIds.nextProducerId;
+  const nextProducerId = start + PRODUCER_IDS_PER_BLOCK;
+  if (nextProducerId > Number.MAX_SAFE_INTEGER) return refuse(ErrorCode.UNKNOWN_SERVER_ERROR);
+  return {
+    records: [metadataRecord('ProducerIdsRecord', 0, { brokerId, brokerEpoch, nextProducerId })],
+    response: {
+      throttleTimeMs: 0,
+      errorCode: ErrorCode.NONE,
+      producerIdStart: start,
+      producerIdLen: PRODUCER_IDS_PER_BLOCK,
+    },
+    isAtomic: true,
+  };
+}
