@@ -33,6 +33,9 @@ export type Started =
 /** The exit code of a node that cannot run here: port in use, folder not ours. */
 export const EXIT_CANNOT_RUN = 1;
 
+/** Of the file handles that the system grants, connections may take this share: logs must never lack them. */
+const CONNECTIONS_SHARE = 0.75;
+
 /** Runs a node until it serves. The relative paths of `log.dirs` are resolved from the working directory. */
 export async function startHost(config: NodeConfig, options: NodeOptions): Promise<Started> {
   const busy = await findBusyListener(config.listeners);
@@ -48,7 +51,7 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
       codecs: realCodecs(),
       say: options.say,
       frameBudgetBytes: config['tidemark.frames.max.bytes'],
-      connectionsMax: config['max.connections'],
+      connectionsMax: Math.min(config['max.connections'], Math.floor(fileHandlesMax() * CONNECTIONS_SHARE)),
       keepsProcessAlive: options.keepsProcessAlive,
     },
   );
@@ -87,6 +90,16 @@ function tryToListen(host: string, port: number): Promise<unknown> {
     server.once('error', resolve);
     server.listen({ port, ...(host === '' ? {} : { host }) }, () => server.close(() => resolve(null)));
   });
+}
+
+/** The file handles that this process may have, Infinity where the system does not say. */
+function fileHandlesMax(): number {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(fs.readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 type Taken =

@@ -9,6 +9,9 @@ export function diskError(error: unknown): DiskError {
       return 'notFound';
     case 'ENOSPC':
     case 'EDQUOT':
+    // Out of file handles is like out of space: nothing happened, nothing is broken, and it may pass.
+    case 'EMFILE':
+    case 'ENFILE':
       return 'noSpace';
     case 'EACCES':
     case 'EPERM':
