@@ -68,6 +68,7 @@ export function pumpLater(node: Node, connection: Connection): void {
 /** The request holds its bytes no longer; connections that waited for the budget may be read again. */
 export function release(node: Node, request: Request): void {
   node.requestBytes -= request.sizeBytes;
+  request.sizeBytes = 0;
   request.frame = null;
   if (node.starved.length === 0 || node.requestBytes > node.config['queued.max.request.bytes'] / 2) return;
   for (const connection of node.starved.splice(0)) {

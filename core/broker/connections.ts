@@ -13,7 +13,7 @@ import { createQueue, dequeue, enqueue, peek, queueAt } from '../lib/queue.ts';
 import type { ConnectionId, Env, NetworkInput, Outbox } from '../lib/world.ts';
 import { isServed } from '../protocol/api.ts';
 import { decodeRequest, peekRequest } from '../protocol/codec.ts';
-import { endConnection, pumpLater, release } from './answers.ts';
+import { endConnection, finish, pumpLater, release } from './answers.ts';
 import { answerUnknownVersion } from './api/18-api-versions.ts';
 import { type Handler, servedApi } from './api/table.ts';
 import { cancelFetch } from './fetch.ts';
@@ -107,7 +107,7 @@ export function pumpConnection(node: Node, env: Env, connection: Connection, out
   while (!connection.isClosing && connection.taken < requests.size && mayTake(node, connection)) {
     const request = queueAt(requests, connection.taken);
     connection.taken += 1;
-    takeUp(node, env, request, connection, out);
+    takeUp(node, env, request, out);
     sendReady(connection, out);
   }
   if (!connection.isClosing) regulate(node, connection, out);
@@ -118,31 +118,30 @@ function mayTake(node: Node, connection: Connection): boolean {
   return node.stage === 'serving' && connection.unsentBytes < RESPONSE_WINDOW_BYTES;
 }
 
-function takeUp(node: Node, env: Env, request: Request, connection: Connection, out: Outbox): void {
+function takeUp(node: Node, env: Env, request: Request, out: Outbox): void {
   const frame = request.frame as Uint8Array;
   request.state = 'working';
   request.frame = null;
   const served = servedApi(request.apiKey);
   if (served === undefined) {
-    endConnection(node, env, connection, `API ${request.apiKey} is not served`, out);
+    refuse(node, env, request, `API ${request.apiKey} is not served`, out);
   } else if (isServed(served.api, request.version)) {
-    const body = decode(node, env, request, frame, connection, out);
+    const body = decode(node, env, request, frame, out);
     if (body !== null) (served.handle as Handler)(node, env, request, body, out);
   } else if (!answerUnknownVersion(node, request)) {
     const reason = `version ${request.version} of ${served.api.name} is not served`;
-    endConnection(node, env, connection, reason, out);
+    refuse(node, env, request, reason, out);
   }
 }
 
+/** The request ends with its connection. */
+function refuse(node: Node, env: Env, request: Request, reason: string, out: Outbox): void {
+  if (request.connection !== null) endConnection(node, env, request.connection, reason, out);
+  finish(node, request);
+}
+
 /** The request's body; null when it makes no sense, and then the connection is ended. */
-function decode(
-  node: Node,
-  env: Env,
-  request: Request,
-  frame: Uint8Array,
-  connection: Connection,
-  out: Outbox,
-): unknown {
+function decode(node: Node, env: Env, request: Request, frame: Uint8Array, out: Outbox): unknown {
   try {
     const { header, body } = decodeRequest(request.apiKey as 0, request.version, frame);
     request.clientId = header.clientId;
@@ -150,7 +149,7 @@ function decode(
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     const reason = `a request of API ${request.apiKey}, version ${request.version} makes no sense: ${error.message}`;
-    endConnection(node, env, connection, reason, out);
+    refuse(node, env, request, reason, out);
     return null;
   }
 }
@@ -158,11 +157,12 @@ function decode(
 /** One 'send' for all answers at the front of the queue that are ready. */
 function sendReady(connection: Connection, out: Outbox): void {
   const { requests } = connection;
-  let parts: readonly Uint8Array[] | null = null;
+  let parts: Uint8Array[] | null = null;
   for (let first = peek(requests); first !== undefined && first.state === 'done'; first = peek(requests)) {
     dequeue(requests);
     connection.taken -= 1;
-    if (first.parts !== null) parts = parts === null ? first.parts : [...parts, ...first.parts];
+    if (first.parts !== null && parts === null) parts = first.parts;
+    else if (first.parts !== null) parts?.push(...first.parts);
     first.parts = null;
   }
   if (parts !== null && !connection.isClosing) out.push({ kind: 'send', connection: connection.id, parts });

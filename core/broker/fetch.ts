@@ -16,7 +16,7 @@ import type { ReadOutcome } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { FetchResponse } from '../protocol/messages/01-fetch.ts';
 import { fence } from '../replication/leader.ts';
-import { answer } from './answers.ts';
+import { answer, release } from './answers.ts';
 import {
   bindSubscription,
   dropSession,
@@ -274,6 +274,8 @@ function decide(node: Node, env: Env, fetch: Fetch): void {
   assert(fetch.session.parked === null, 'a session has one parked fetch');
   fetch.stage = 'parked';
   fetch.slots = [];
+  // What was asked is in the session; a long poll must not hold the budget for requests.
+  release(node, fetch.request);
   fetch.session.parked = fetch;
   setDeadline(node.deadlines, fetch, fetch.untilMs);
 }

@@ -228,17 +228,17 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
       settlePartition(node, partition);
       continue;
     }
-    const wait = node.finished.shift();
+    const wait = node.finished.pop();
     if (wait !== undefined) {
       finishProduce(node, env, wait, out);
       continue;
     }
-    const fetch = node.ripe.shift();
+    const fetch = node.ripe.pop();
     if (fetch !== undefined) {
       harvest(node, env, fetch, out);
       continue;
     }
-    const connection = node.pumping.shift();
+    const connection = node.pumping.pop();
     if (connection !== undefined) {
       pumpConnection(node, env, connection, out);
       continue;

@@ -57,15 +57,15 @@ export interface Request {
   connection: Connection | null;
   /** The frame, until the request is handled. */
   frame: Uint8Array | null;
-  /** Of the frame; charged to the node's budget until the request is done. */
-  readonly sizeBytes: number;
+  /** Of the frame, charged to the node's budget; 0 once the frame is no longer held. */
+  sizeBytes: number;
   state: 'received' | 'working' | 'done';
   apiKey: number;
   version: number;
   correlationId: number;
   clientId: string | null;
   /** The answer while it waits for its turn; null before, and for a request that has none. */
-  parts: readonly Uint8Array[] | null;
+  parts: Uint8Array[] | null;
   /** The fetch that works on it, to be ended with the connection. */
   fetch: Fetch | null;
 }

@@ -88,6 +88,14 @@ describe('a client that sends too much at once', () => {
     expect(world.node.requestBytes).toBe(0);
   });
 
+  it('does not spend the budget by long polls', () => {
+    const world = new ToyWorld().start();
+    world.send(world.connect(), KEY.fetch, 11, fetchBody([wanted(0, 0)], { maxWaitMs: 10_000 }));
+    expect(world.node.requestBytes).toBe(0);
+    world.pass(10_000);
+    expect(world.node.requestBytes).toBe(0);
+  });
+
   it('by connecting more often than is allowed is turned away', () => {
     const world = new ToyWorld({ 'max.connections': '2' }).start();
     const three = [world.connect(), world.connect(), world.connect()];
@@ -115,6 +123,7 @@ describe('a frame that makes no sense ends its connection with one line, and the
     expect(world.said.length - before).toBe(1);
     expect(world.said.at(-1)).toContain('warn: connection closed peer=10.0.0.9');
     expect(world.exit).toBe(null);
+    expect(world.node.requestBytes).toBe(0);
     expect(world.ask(world.connect(), KEY.metadata, 9, { topics: null }).topics).toHaveLength(1);
   });
 

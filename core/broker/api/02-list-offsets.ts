@@ -7,6 +7,7 @@
  * has no remote storage. A search that has to read files answers when they have been read.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
+import { epochAt } from '../../log/epochs.ts';
 import { findTimestamp, latestEpoch, maxTimestamp } from '../../log/log.ts';
 import type { TimestampFound } from '../../log/types.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
@@ -78,15 +79,6 @@ export function finishLookup(node: Node, partition: Partition, ticket: number, f
   finishOne(node, lookup.listing);
 }
 
-/** The log is closed or failed: searches end without a result. */
-export function failLookups(node: Node, partition: Partition): void {
-  for (const lookup of partition.lookups.values()) {
-    lookup.reply.errorCode = ErrorCode.KAFKA_STORAGE_ERROR;
-    finishOne(node, lookup.listing);
-  }
-  partition.lookups.clear();
-}
-
 function search(
   node: Node,
   env: Env,
@@ -136,6 +128,7 @@ function special(partition: Partition, timestamp: number, reply: PartitionAnswer
     case EARLIEST:
     case EARLIEST_LOCAL:
       reply.offset = partition.log.start;
+      reply.leaderEpoch = epochAt(partition.log.epochs, partition.log.start);
       break;
     case LATEST_TIERED:
     case EARLIEST_PENDING_UPLOAD:
