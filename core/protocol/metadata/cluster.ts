@@ -1,6 +1,7 @@
 /**
- * Records of the metadata log about the cluster as a whole, and those that tie others together. Names, types and versions of the fields are those
- * of Apache Kafka 4.4. `metadata-records.ts` frames them.
+ * Records of the metadata log about the cluster as a whole, and those that tie others together.
+ *
+ * Names, types and versions of the fields are those of Apache Kafka 4.4. `metadata-records.ts` frames them.
  */
 import { type BodyOf, int8, int16, int32, int64, message, string } from '../schema.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Records of the metadata log about brokers and controllers. Names, types and versions of the fields are those
- * of Apache Kafka 4.4. `metadata-records.ts` frames them.
+ * Records of the metadata log about brokers and controllers.
+ *
+ * Names, types and versions of the fields are those of Apache Kafka 4.4. `metadata-records.ts` frames them.
  */
 import {
   array,

@@ -1,6 +1,7 @@
 /**
- * Records of the metadata log about topics, partitions and settings. Names, types and versions of the fields are those
- * of Apache Kafka 4.4. `metadata-records.ts` frames them.
+ * Records of the metadata log about topics, partitions and settings.
+ *
+ * Names, types and versions of the fields are those of Apache Kafka 4.4. `metadata-records.ts` frames them.
  */
 import { arrayOf, type BodyOf, int8, int32, message, string, uuid } from '../schema.ts';
 
