@@ -3,8 +3,8 @@
  * each, carries the effects out in order, and answers leave when the turn ends.
  *
  * Invariants: `step` is never called from within `step`; the clock changes between steps only; at most one timer waits.
- * A throw out of a step is our own mistake: the node ends at once, what the failed step asked for is dropped, nothing is
- * acknowledged afterwards, and the exit code is EXIT_SOFTWARE. A crash of the process is a crash of the node.
+ * A throw out of a step is our own mistake: the node ends at once, what the failed step asked for is dropped, nothing
+ * is acknowledged afterwards, and the exit code is EXIT_SOFTWARE. A crash of the process is a crash of the node.
  */
 import { randomBytes } from 'node:crypto';
 import { crc32c } from '../core/lib/crc32c.ts';

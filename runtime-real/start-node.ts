@@ -69,8 +69,8 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
 }
 
 /**
- * Why one of the listeners cannot be listened on, or null. Asked before anything is touched; between the question and the
- * node's own listening another program may still come first, and then the node says so.
+ * Why one of the listeners cannot be listened on, or null. Asked before anything is touched; between the question and
+ * the node's own listening another program may still come first, and then the node says so.
  */
 async function findBusyListener(listeners: readonly Listener[]): Promise<string | null> {
   for (const { host, port } of listeners) {

@@ -1,8 +1,8 @@
 /**
  * One socket of a real node: cuts what comes into frames, gathers what goes.
  *
- * Going: parts are queued, and everything that is queued for a connection when the turn of the event loop ends leaves in
- * one writev; one is under way at a time, and its end is told as one 'sent'. Coming: chunks go through the framing
+ * Going: parts are queued, and everything that is queued for a connection when the turn of the event loop ends leaves
+ * in one writev; one is under way at a time, and its end is told as one 'sent'. Coming: chunks go through the framing
  * machine of core. A peer can end, break or stall its socket at any moment; nothing that it does raises an error here.
  * A crash resets all sockets.
  */

@@ -1,4 +1,4 @@
-/** Every disk keeps every promise of `core/lib/world.ts`, or a machine that is right in one world is wrong in another. */
+/** Every disk keeps every promise of `core/lib/world.ts`, or what is right in one world is wrong in another. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type DiskEffect, type DiskInput, LOAD_BYTES_MAX } from '../../core/lib/world.ts';
 import type { DiskUnderTest } from './world-under-test.ts';

@@ -43,7 +43,7 @@ describe('the daemon', () => {
     return answer.readInt32BE(4);
   }
 
-  test('says within a second where it listens, where its data is, what to try next; answers; stops cleanly', async () => {
+  test('says within a second where it listens, where its data is, what to try; answers; stops cleanly', async () => {
     const daemon = await start();
     expect(daemon.startedMs).toBeLessThan(1_000);
     expect(await apiVersions(daemon.port)).toBe(42);

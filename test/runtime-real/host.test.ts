@@ -106,7 +106,7 @@ describe('a host', () => {
     expect((await toy.host.exited).code).toBe(0);
   });
 
-  test('a throw out of a step ends the node at once: its effects are dropped, the stack is said, the code is 70', async () => {
+  test('a throw out of a step ends the node: its effects are dropped, the stack is said, the code is 70', async () => {
     const toy = run((_input, out) => {
       out.push({ kind: 'say', level: 'info', text: 'acknowledged', fields: new Map() });
       throw new Error('an invariant is broken');

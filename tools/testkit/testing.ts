@@ -8,8 +8,8 @@
  * const kafka = new Kafka({ brokers: [node.bootstrap] });
  * ```
  *
- * It listens on a free port of 127.0.0.1. A node that was not stopped does not keep the process alive, and a stopped one
- * leaves nothing behind: no socket, no file handle, no timer, no temporary folder.
+ * It listens on a free port of 127.0.0.1. A node that was not stopped does not keep the process alive, and a stopped
+ * one leaves nothing behind: no socket, no file handle, no timer, no temporary folder.
  */
 import fs from 'node:fs';
 import os from 'node:os';

@@ -1,5 +1,8 @@
 /** What a started node says first: where it listens, where its data is, what to try next. Pure. */
 
+const SYNCED = 'acks=all is answered after the sync to disk';
+const UNSYNCED = 'written, not synced: a power loss may lose records';
+
 /** What there is to say. */
 export interface BannerFacts {
   readonly version: string;
@@ -33,7 +36,7 @@ export function banner(facts: BannerFacts): string {
     '',
     `  Listens on  ${facts.addresses.join(', ')}`,
     `  Data in     ${facts.folders.join(', ')}`,
-    `  Durability  ${facts.synced ? 'acks=all is answered after the sync to disk' : 'written, not synced: a power loss may lose records'}`,
+    `  Durability  ${facts.synced ? SYNCED : UNSYNCED}`,
     '',
     '  Try next, with any Kafka client:',
     ...steps,
