@@ -20,6 +20,7 @@ interface Flags {
   readonly workers?: number;
   readonly twice?: boolean;
   readonly fresh?: boolean;
+  readonly untilFailure?: boolean;
   readonly check: boolean;
   readonly node?: string[];
 }
@@ -63,6 +64,7 @@ function build(): Command {
     .option('--workers <count>', 'threads; all cores without it', readWorkers)
     .option('--twice', 'play each seed twice and compare the hashes')
     .option('--fresh', 'forget what was played before')
+    .option('--until-failure', 'stop at the first seed that breaks a promise')
     .option('--no-check', 'machines do not check their invariants: only the checkers judge')
     .option('--json', 'one JSON object at the end')
     .action(async (flags: Flags) => {
@@ -74,6 +76,7 @@ function build(): Command {
         isTwice: flags.twice === true,
         checks: flags.check,
         isFresh: flags.fresh === true,
+        isUntilFailure: flags.untilFailure === true,
         isJson: flags.json === true,
       });
     });

@@ -33,6 +33,8 @@ export interface SweepOptions {
   readonly isTwice: boolean;
   readonly checks: boolean;
   readonly isFresh: boolean;
+  /** Stop at the first seed that breaks a promise after something was acknowledged. */
+  readonly isUntilFailure: boolean;
   readonly isJson: boolean;
 }
 
@@ -68,7 +70,7 @@ export async function sweep(options: SweepOptions): Promise<number> {
       const left = Math.ceil((last - first + 1 - totals.runs) / perSecond);
       note(`${totals.runs} of ${last - first + 1} seeds, ${totals.failures.length} failed, about ${left} s to go`);
     }
-    return true;
+    return !(options.isUntilFailure && isFailure(summary) && summary.figures.acknowledged > 0);
   });
   return conclude(options, totals, performance.now() - startedAt);
 }
@@ -97,6 +99,7 @@ function conclude(options: SweepOptions, totals: Totals, tookMs: number): number
       failures: totals.failures.map((failure) => ({
         seed: failure.seed,
         scenario: failure.scenario,
+        acknowledged: failure.figures.acknowledged,
         isSameTwice: failure.isSameTwice,
         violations: failure.violations,
         again: reproduction(failure.seed, options.scenario, options.durationMs),

@@ -1,0 +1,61 @@
+/**
+ * Mutants as text: what a planted bug imitates, and pieces of source to be replaced.
+ *
+ * A patch file begins with a line `# …`, then, for each file, `file PATH` and hunks of `--- before`, `--- after`,
+ * `--- end`. A hunk is found by its text, never by line numbers, so that changes elsewhere leave it alone; text that is
+ * missing or not unique is an error: a mutant that changes nothing would look like one that is not found.
+ */
+
+/** One planted bug. */
+export interface Mutant {
+  readonly name: string;
+  /** What it imitates, a sentence. */
+  readonly imitates: string;
+  readonly hunks: readonly Hunk[];
+}
+
+/** One replacement. */
+export interface Hunk {
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Reads a patch file; throws an Error whose message names what is wrong. */
+export function parseMutant(name: string, text: string): Mutant {
+  const hunks: Hunk[] = [];
+  let imitates = '';
+  let file = '';
+  let part: 'none' | 'before' | 'after' = 'none';
+  let before: string[] = [];
+  let after: string[] = [];
+  for (const line of text.split('\n')) {
+    if (line === '--- before') {
+      [before, after, part] = [[], [], 'before'];
+    } else if (line === '--- after' && part === 'before') part = 'after';
+    else if (line === '--- end' && part === 'after') {
+      if (file === '' || before.length === 0) throw new Error(`${name}: a hunk without a file or without its anchor`);
+      hunks.push({ file, before: lines(before), after: lines(after) });
+      part = 'none';
+    } else if (part === 'before') before.push(line);
+    else if (part === 'after') after.push(line);
+    else if (line.startsWith('file ')) file = line.slice(5).trim();
+    else if (line.startsWith('# ') && imitates === '') imitates = line.slice(2);
+    else if (line.trim() !== '') throw new Error(`${name}: cannot read the line "${line}"`);
+  }
+  if (part !== 'none' || hunks.length === 0) throw new Error(`${name}: no whole hunk`);
+  if (imitates === '') throw new Error(`${name}: it does not say what it imitates`);
+  return { name, imitates, hunks };
+}
+
+function lines(of: readonly string[]): string {
+  return of.map((line) => `${line}\n`).join('');
+}
+
+/** The source with a hunk put in; throws an Error where the anchor is missing or not unique. */
+export function applyHunk(name: string, source: string, hunk: Hunk): string {
+  const at = source.indexOf(hunk.before);
+  if (at < 0) throw new Error(`${name}: its anchor is gone from ${hunk.file}: ${hunk.before.trim().split('\n')[0]}`);
+  if (source.indexOf(hunk.before, at + 1) >= 0) throw new Error(`${name}: its anchor is not unique in ${hunk.file}`);
+  return source.slice(0, at) + hunk.after + source.slice(at + hunk.before.length);
+}

@@ -1,0 +1,168 @@
+/**
+ * `npm run mutants`: plants each bug of a folder in a copy of the sources and sweeps until the simulator finds it.
+ *
+ * Found: some seed breaks a promise after at least one record was acknowledged, and the same seed is clean without the
+ * bug. A node that cannot even boot is not a find. Exit code 0 when all are found but for `--missed-max`, 1 when not, 2
+ * for a wrong flag or a mutant that does not apply or compile.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { applyMutant, compile, copySources } from './copy.ts';
+import { type Mutant, parseMutant } from './patch.ts';
+
+interface Flags {
+  readonly dir: string;
+  readonly seeds: number;
+  readonly only?: string;
+  readonly check: boolean;
+  readonly missedMax: number;
+  readonly json?: boolean;
+}
+
+/** What became of one mutant. */
+interface Outcome {
+  readonly mutant: string;
+  readonly imitates: string;
+  readonly result: 'found' | 'missed' | 'does not boot' | 'error';
+  /** Seeds that were played until it was found, or in all. */
+  readonly seeds: number;
+  readonly seconds: number;
+  readonly checker: string;
+  /** The seed that found it, and what it saw; or what is wrong with the mutant. */
+  readonly detail: string;
+}
+
+interface SweepFailure {
+  readonly seed: number;
+  readonly scenario: string;
+  readonly acknowledged: number;
+  readonly violations: readonly { readonly checker: string; readonly sentence: string }[];
+}
+interface SweepJson {
+  readonly runs: number;
+  readonly failures: readonly SweepFailure[];
+}
+
+function checkoutRoot(): string {
+  let folder = fileURLToPath(new URL('.', import.meta.url));
+  while (!existsSync(join(folder, 'tsconfig.base.json'))) {
+    const parent = resolve(folder, '..');
+    if (parent === folder) throw new Error('mutants need a checkout with its sources');
+    folder = parent;
+  }
+  return folder;
+}
+
+function play(folder: string, seeds: string, checks: boolean): SweepJson {
+  const flags = ['sweep', '--seeds', seeds, '--fresh', '--json', '--until-failure', ...(checks ? [] : ['--no-check'])];
+  const options = { encoding: 'utf8', cwd: folder, maxBuffer: 64 * 1024 * 1024 } as const;
+  const swept = spawnSync(process.execPath, [join(folder, 'dist/tools/cli/sim.js'), ...flags], options);
+  const line = swept.stdout.trim().split('\n').pop() ?? '';
+  if (!line.startsWith('{')) throw new Error(`the sweep ended early: ${swept.stderr.trim().slice(-500)}`);
+  return JSON.parse(line) as SweepJson;
+}
+
+function hunt(root: string, work: string, clean: string, mutant: Mutant, flags: Flags): Outcome {
+  const startedAt = performance.now();
+  const outcome = (result: Outcome['result'], seeds: number, checker: string, detail: string): Outcome => ({
+    mutant: mutant.name,
+    imitates: mutant.imitates,
+    result,
+    seeds,
+    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    checker,
+    detail,
+  });
+  const folder = join(work, mutant.name);
+  cpSync(clean, folder, { recursive: true, verbatimSymlinks: true });
+  try {
+    applyMutant(folder, mutant);
+    const complaint = compile(root, folder);
+    if (complaint !== null) return outcome('error', 0, '', `it does not compile: ${complaint.slice(0, 600)}`);
+    const { runs, failures } = play(folder, `1..${flags.seeds}`, flags.check);
+    for (const failure of failures) {
+      if (failure.acknowledged === 0) continue;
+      if (play(clean, String(failure.seed), flags.check).failures.length > 0) continue;
+      const first = failure.violations[0];
+      const detail = `seed ${failure.seed}, ${failure.scenario}: ${first?.sentence ?? 'another hash the second time'}`;
+      return outcome('found', runs, first?.checker ?? 'hash', detail);
+    }
+    const isDead = failures.length > 0 && failures.length === runs;
+    return outcome(isDead ? 'does not boot' : 'missed', runs, '', isDead ? 'nothing was ever acknowledged' : '');
+  } catch (thrown) {
+    return outcome('error', 0, '', thrown instanceof Error ? thrown.message : 'unknown');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function tell(outcome: Outcome): void {
+  const { mutant, result, seeds, seconds, checker, detail, imitates } = outcome;
+  const by = checker === '' ? '' : ` by ${checker}`;
+  process.stdout.write(`${mutant.padEnd(24)} ${result}${by}, ${seeds} seeds, ${seconds} s\n`);
+  process.stdout.write(`    ${imitates}\n`);
+  if (detail !== '') process.stdout.write(`    ${detail}\n`);
+}
+
+function runAll(flags: Flags): number {
+  const root = checkoutRoot();
+  const dir = resolve(flags.dir);
+  const names = readdirSync(dir).filter((name) => name.endsWith('.patch'));
+  const mutants = names
+    .sort()
+    .map((name) => parseMutant(basename(name, '.patch'), readFileSync(join(dir, name), 'utf8')))
+    .filter(({ name }) => flags.only === undefined || name === flags.only);
+  if (mutants.length === 0) throw new Error(`there is no mutant in ${dir}`);
+  const work = mkdtempSync(join(tmpdir(), 'mutants-'));
+  const outcomes: Outcome[] = [];
+  try {
+    const clean = join(work, 'clean');
+    copySources(root, clean, !flags.check);
+    const complaint = compile(root, clean);
+    if (complaint !== null) throw new Error(`the sources do not compile: ${complaint.slice(0, 1_000)}`);
+    for (const mutant of mutants) {
+      const outcome = hunt(root, work, clean, mutant, flags);
+      outcomes.push(outcome);
+      if (flags.json !== true) tell(outcome);
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  const found = outcomes.filter(({ result }) => result === 'found').length;
+  if (flags.json === true)
+    process.stdout.write(`${JSON.stringify({ found, of: outcomes.length, mutants: outcomes })}\n`);
+  else process.stdout.write(`${found} of ${outcomes.length} found\n`);
+  if (outcomes.some(({ result }) => result === 'error')) return 2;
+  return outcomes.length - found <= flags.missedMax ? 0 : 1;
+}
+
+function readCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('It is an integer from 0 to 999999.');
+  return Number(text);
+}
+
+function main(): void {
+  const program = new Command('mutants')
+    .description('Plants bugs in copies of the sources and sees whether the simulator finds them.')
+    .option('--dir <folder>', 'where the patch files are', 'test/mutants')
+    .option('--seeds <count>', 'how many seeds each may survive', readCount, 60)
+    .option('--only <name>', 'one mutant')
+    .option('--no-check', 'no assertions: only the judges of histories find anything')
+    .option('--missed-max <count>', 'how many may be missed', readCount, 0)
+    .option('--json', 'one JSON object')
+    .exitOverride();
+  try {
+    program.parse(process.argv);
+    process.exitCode = runAll(program.opts<Flags>());
+  } catch (thrown) {
+    const isHelp = thrown instanceof CommanderError && thrown.exitCode === 0;
+    if (!(thrown instanceof CommanderError)) process.stderr.write(`${thrown instanceof Error ? thrown.message : ''}\n`);
+    process.exitCode = isHelp ? 0 : 2;
+  }
+}
+
+main();
