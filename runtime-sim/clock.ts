@@ -8,7 +8,7 @@
  * Drift is an integer in parts per million and the arithmetic is on integers below 2^53, so every engine agrees.
  */
 
-/** Plain data; changed by `jumpWall` and at boot. */
+/** Plain data; changed by `setWallSkew` and at boot. */
 export interface Clock {
   /** Monotonic time at true time `bootUs`, milliseconds. */
   monotonicStartMs: number;
@@ -48,9 +48,9 @@ export function wallMs(clock: Clock, trueUs: number): number {
   return EPOCH_MS + clock.wallSkewMs + Math.floor(drifted(clock, trueUs) / 1000);
 }
 
-/** Sets the date forwards or backwards. */
-export function jumpWall(clock: Clock, deltaMs: number): void {
-  clock.wallSkewMs += deltaMs;
+/** Sets the date, forwards or backwards. */
+export function setWallSkew(clock: Clock, wallSkewMs: number): void {
+  clock.wallSkewMs = wallSkewMs;
 }
 
 /** The earliest true time at which the monotonic clock shows `deadlineMs` or more; never before `trueUs`. */

@@ -10,7 +10,7 @@
  * takes up to a hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies.
  */
 import type { Actor } from '../actor.ts';
-import { jumpWall } from '../clock.ts';
+import { setWallSkew } from '../clock.ts';
 import { around, below, between, chance, type Dice, pick, SITE } from '../dice.ts';
 import { rotDisk } from '../disk/disk.ts';
 import type { NetworkDue } from '../network/network.ts';
@@ -95,7 +95,8 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
       troubleAt(world, END_SLOW_DISK, world.nowUs + around(dice, SITE.trouble, 0, 1_000_000));
       return true;
     case 'clockJump':
-      jumpWall(node.clock, between(dice, SITE.clock, node.actor, -3_600_000, 3_600_000));
+      // Within what the timestamps of honest clients may be off: message.timestamp.after.max.ms is an hour.
+      setWallSkew(node.clock, between(dice, SITE.clock, node.actor, -WALL_SKEW_MAX_MS, WALL_SKEW_MAX_MS));
       tellLine(world, node.name, 'finds its date changed');
       return true;
     case 'reset':
@@ -112,6 +113,8 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
   }
 }
 
+/** A node's date is wrong by at most this. */
+const WALL_SKEW_MAX_MS = 1_700_000;
 /** A planned crash comes within so many effects. */
 const CRASH_EFFECTS_MAX = 120;
 /** And one in recovery within so many. */
