@@ -63,6 +63,8 @@ export interface SegmentScan {
   /** Offset of the next batch; -1 when the scan starts in the middle and takes what it finds. */
   expected: number;
   epochMin: number;
+  /** The last batch whose leader epoch was larger than the one before. */
+  raise: { offset: number; next: number; position: number; before: number } | null;
   /** While hunting behind damage: see `damage.ts`. */
   hunt: Hunt | null;
 }

@@ -78,6 +78,7 @@ function scanOf(segment: Segment, isRebuilt: boolean, isSynced: boolean, isOnlyI
     length: 0,
     expected: segment.base,
     epochMin: -1,
+    raise: null,
     hunt: null,
   };
 }

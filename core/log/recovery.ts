@@ -7,7 +7,8 @@
  */
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import * as batch from '../protocol/batch.ts';
-import { withEpoch } from './epochs.ts';
+import { addDamage } from './damage.ts';
+import { cutEpochs, withEpoch } from './epochs.ts';
 import { flushIndexes } from './files.ts';
 import { INDEX_ENTRY_BYTES, indexBatch, TIME_ENTRY_BYTES } from './index.ts';
 import { type Opening, pushOpening, type SegmentScan } from './opening.ts';
@@ -80,6 +81,7 @@ function takeChunk(log: Log, env: Env, opening: Opening, scan: SegmentScan, byte
       end: segment.sizeBytes - scan.position,
     };
     sight = sightBatch(bytes, view, at, expected, env.crc32c);
+    if (sight === 'bad' && distrustRaise(log, env, opening, scan, bytes, view, at, expected, out)) continue;
     if (sight !== 'sound') break;
     takeBatch(log, env, opening, scan, view, at, scan.position + at);
     at += batch.batchSizeBytes(view, at);
@@ -95,6 +97,33 @@ function takeChunk(log: Log, env: Env, opening: Opening, scan: SegmentScan, byte
   }
   if (sight === 'sound') endSegment(log, env, opening, scan, out);
   else takeBad(log, env, opening, scan, out);
+}
+
+/**
+ * The leader epoch is not under the checksum. Where a batch is sound but for an epoch that falls, and the one right
+ * before it was the only one to raise it, that one is the damaged one. True if it was, and the walk goes on.
+ */
+function distrustRaise(
+  log: Log,
+  env: Env,
+  opening: Opening,
+  scan: SegmentScan,
+  bytes: Uint8Array,
+  view: DataView,
+  at: number,
+  expected: Expected,
+  out: Outbox,
+): boolean {
+  const raise = scan.raise;
+  if (raise === null || raise.next !== scan.expected || raise.offset >= opening.protect) return false;
+  if (sightBatch(bytes, view, at, { ...expected, epochMin: raise.before }, env.crc32c) !== 'sound') return false;
+  env.reached('log.recovery.epoch_fell');
+  const range = { start: raise.offset, end: raise.next, segment: scan.segment.base, position: raise.position };
+  addDamage(log, env, scan.segment, { ...range, positionEnd: scan.position + at }, out);
+  log.epochs = cutEpochs(log.epochs, raise.offset);
+  scan.epochMin = raise.before;
+  scan.raise = null;
+  return true;
 }
 
 /** Offsets at or above this belong to the next segment. */
@@ -120,6 +149,7 @@ function takeBatch(
   const size = batch.batchSizeBytes(view, at);
   const epoch = batch.leaderEpoch(view, at);
   scan.expected = next;
+  if (epoch > scan.epochMin) scan.raise = { offset: baseOffset, next, position, before: scan.epochMin };
   scan.epochMin = Math.max(scan.epochMin, epoch);
   if (scan.isRebuilt || segment === log.segments[log.segments.length - 1]) {
     noteStatistics(log, segment, scan, next - 1, timestampMs, position, size);
