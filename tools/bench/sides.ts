@@ -10,7 +10,7 @@ import { bodyBytes } from '../../core/protocol/compile.ts';
 import { RequestHeader } from '../../core/protocol/headers.ts';
 import { ApiVersions } from '../../core/protocol/messages/18-api-versions.ts';
 import { startKafka } from '../peers/kafka-broker.ts';
-import { freePort, ownsPort, pause, serve, waitForPort } from '../peers/process.ts';
+import { freePort, mustOwnPort, pause, serve, waitForPort } from '../peers/process.ts';
 import { NEVER, startTidemark } from '../peers/tidemark.ts';
 
 /** Who is measured. */
@@ -43,7 +43,7 @@ export async function startSide(name: SideName, synced: boolean, parentFolder: s
   const started = await startProcess(name, port, settings, parentFolder);
   // Kafka's folder is formatted before its process starts, which is not part of a start.
   const startMs = (await answered) - (started.startedMs ?? startedMs);
-  if (!ownsPort(started.pid, port)) throw new Error(`port ${port} belongs to another process than ${name}`);
+  await mustOwnPort(started.pid, port);
   return { name, pid: started.pid, port, bootstrap: `127.0.0.1:${port}`, startMs, stop: started.stop };
 }
 

@@ -59,7 +59,7 @@ export function needGo(sourceFolder: string): Promise<string | null> {
     mkdirSync(folder, { recursive: true });
     cpSync(sourceFolder, folder, { recursive: true });
     if (!existsSync(join(folder, 'go.mod'))) await runOrThrow('go', ['mod', 'init', 'tidemark/interop'], { folder });
-    await runOrThrow('go', ['get', FRANZ_GO], { folder });
+    await runOrThrow('go', ['get', FRANZ_GO, FRANZ_GO.replace('@', '/pkg/kgo@')], { folder });
     await runOrThrow('go', ['build', '-o', 'client', '.'], { folder });
   });
 }

@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, ownsPort, run, runOrThrow, type Service, serve, waitForPort } from './process.ts';
+import { freePort, mustOwnPort, run, runOrThrow, type Service, serve, waitForPort } from './process.ts';
 
 /** The release that everything is compared with. */
 export const KAFKA_VERSION = '4.4.0';
@@ -110,7 +110,7 @@ export async function startKafka(options: KafkaBrokerOptions = {}): Promise<Kafk
   const startedMs = performance.now();
   const service = serve('java', [`-Xms${heap}`, ...javaArguments(home, heap, 'kafka.Kafka', [properties])]);
   await waitForPort(service, port, START_TIMEOUT_MS);
-  if (!ownsPort(service.pid, port)) throw new Error(`port ${port} belongs to another process`);
+  await mustOwnPort(service.pid, port);
   return {
     pid: service.pid,
     startedMs,

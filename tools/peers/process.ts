@@ -35,6 +35,8 @@ export interface Service {
   readonly output: () => string;
   /** Its exit code, or null while it runs. */
   readonly exitCode: () => number | null;
+  /** Resolves to its exit code once it has ended. */
+  readonly ended: Promise<number>;
   /** Sends the signal and waits for the end. Resolves to the exit code; at once if it has ended already. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
 }
@@ -44,6 +46,8 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const RUN_TIMEOUT_MS = 600_000;
 /** A process that does not end on SIGTERM within this is killed. */
 const STOP_TIMEOUT_MS = 30_000;
+const PORT_LOOKS = 20;
+const PORT_LOOK_INTERVAL_MS = 25;
 
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
@@ -116,6 +120,7 @@ export function serve(program: string, args: readonly string[], options: RunOpti
     pid: child.pid ?? -1,
     output: () => `${out()}${err()}`,
     exitCode: () => code,
+    ended,
     stop: async (signal = 'SIGTERM') => {
       if (code !== null) return code;
       child.kill(signal);
@@ -151,8 +156,17 @@ export async function waitForPort(service: Service, port: number, timeoutMs: num
   throw new Error(`the process for port ${port} ${end}\n${service.output().slice(-4000)}`);
 }
 
+/** Throws unless the process `pid` listens on `port`. Looks more than once: the kernel's tables are not read whole. */
+export async function mustOwnPort(pid: number, port: number): Promise<void> {
+  for (let look = 0; look < PORT_LOOKS; look++) {
+    if (ownsPort(pid, port)) return;
+    await pause(PORT_LOOK_INTERVAL_MS);
+  }
+  throw new Error(`port ${port} belongs to another process than ${pid}`);
+}
+
 /** Whether the process `pid` holds the listening socket of `port`, by the kernel's tables. */
-export function ownsPort(pid: number, port: number): boolean {
+function ownsPort(pid: number, port: number): boolean {
   const inodes = new Set<string>();
   for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
     for (const line of readFileSync(table, 'utf8').split('\n').slice(1)) {
@@ -168,6 +182,11 @@ export function ownsPort(pid: number, port: number): boolean {
       return false; // The process closed it while we looked.
     }
   });
+}
+
+/** The first child of a process: what a wrapper such as strace has started. */
+export function childOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')[0]);
 }
 
 /** Resident memory of a process. Bytes. */

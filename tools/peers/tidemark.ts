@@ -7,7 +7,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ownsPort, pause, type Service, serve } from './process.ts';
+import { childOf, mustOwnPort, pause, type Service, serve } from './process.ts';
 
 /** A running daemon. */
 export interface TidemarkNode {
@@ -65,8 +65,18 @@ export async function startTidemark(options: TidemarkOptions = {}): Promise<Tide
   const environment = options.environment === undefined ? {} : { environment: options.environment };
   const service = serve(command[0] ?? '', command.slice(1), environment);
   const port = await portOf(service);
-  if (wrapper.length === 0 && !ownsPort(service.pid, port)) throw new Error(`port ${port} belongs to another process`);
-  return { pid: service.pid, port, bootstrap: `127.0.0.1:${port}`, dataFolder, service };
+  const pid = wrapper.length === 0 ? service.pid : childOf(service.pid);
+  await mustOwnPort(pid, port).catch(async (error) => {
+    await service.stop('SIGKILL');
+    throw error;
+  });
+  // A wrapper ends with what it wraps, not by signals of its own.
+  const stop = (signal: NodeJS.Signals = 'SIGTERM'): Promise<number> => {
+    if (service.exitCode() === null) process.kill(pid, signal);
+    return service.ended;
+  };
+  const stoppable = wrapper.length === 0 ? service : { ...service, stop };
+  return { pid, port, bootstrap: `127.0.0.1:${port}`, dataFolder, service: stoppable };
 }
 
 /** Waits until the daemon says where it listens. Throws, with its output, when it ends first or takes too long. */
