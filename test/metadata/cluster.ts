@@ -24,7 +24,12 @@ export function brokerRecordOf(id: number, epoch: number, fenced = false, rack: 
 }
 
 /** A topic with so many partitions on these replicas, led by the first. */
-export function topicRecordsOf(name: string, id: string, partitions: number, replicas: readonly number[]): MetadataRecord[] {
+export function topicRecordsOf(
+  name: string,
+  id: string,
+  partitions: number,
+  replicas: readonly number[],
+): MetadataRecord[] {
   const records = [metadataRecord('TopicRecord', 0, { name, topicId: id })];
   for (let partitionId = 0; partitionId < partitions; partitionId++) {
     records.push(
