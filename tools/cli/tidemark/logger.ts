@@ -14,6 +14,7 @@ export async function createLogger(level: string, pretty: boolean): Promise<Logg
   const stream = pretty ? await prettyStream() : pino.destination({ dest: 1, sync: true });
   // A reader that has gone away (`| head`) must not end the node.
   stream.on('error', () => {});
+  process.stdout.on('error', () => {});
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   return { say: (at, text, fields) => logger[at](Object.fromEntries(fields), text), pretty };
 }
@@ -22,6 +23,7 @@ async function prettyStream() {
   const { default: createPretty } = await import('pino-pretty');
   return createPretty({
     sync: true,
+    singleLine: true,
     colorize: process.stdout.hasColors?.() ?? false,
     translateTime: 'SYS:HH:MM:ss.l',
   });
