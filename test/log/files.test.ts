@@ -39,7 +39,7 @@ describe('the files of a log', () => {
     // Each batch takes 92 bytes; an entry comes with the first batch that finds more than 100 bytes before it.
     expect(files.get('00000000000000000000.log')?.length).toBe(3 * 92);
     expect(hex(files.get('00000000000000000000.index'))).toBe('00000005' + '000000b8');
-    expect(hex(files.get('00000000000000000006.timeindex'))).toBe('0000000102030409' + '00000009');
+    expect(hex(files.get('00000000000000000006.timeindex'))).toBe('0000000102030409' + '00000003');
     const snapshot = files.get('00000000000000000010.snapshot') ?? new Uint8Array();
     const entry = '0000000000001234' + '0001' + '00000009' + '0000000000000009' + '00000001' + '0000000102030409';
     expect(hex(snapshot.slice(0, 2))).toBe('0001');
