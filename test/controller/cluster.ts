@@ -1,0 +1,166 @@
+/**
+ * A controller with the log that it would have: what a handler returns goes through bytes into the log, is replayed by
+ * the controller and, apart from it, by a loader, as a broker would do it. Both images must be equal at all times.
+ */
+import { expect } from 'vitest';
+import { fenceBroker } from '../../core/controller/brokers.ts';
+import { type ControllerKey, handle, idsNeeded } from '../../core/controller/handle.ts';
+import {
+  type Controller,
+  type ControllerConfig,
+  createController,
+  replayRecords,
+} from '../../core/controller/state.ts';
+import type { MetadataDelta } from '../../core/metadata/draft.ts';
+import { bootstrapRecords } from '../../core/metadata/features.ts';
+import { EMPTY_IMAGE } from '../../core/metadata/image.ts';
+import { createLoader, type Loader, loadBatch } from '../../core/metadata/loader.ts';
+import { decodeMetadataRecord, encodeMetadataRecord, type MetadataRecord } from '../../core/metadata/records.ts';
+import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
+import type { RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
+import { idOf } from '../metadata/cluster.ts';
+
+/** A controller and what surrounds it. */
+export interface Cluster {
+  readonly controller: Controller;
+  readonly loader: Loader;
+  readonly log: MetadataRecord[];
+  nowMs: number;
+  ids: number;
+  lastDelta: MetadataDelta | null;
+}
+
+/** What the operator decided, in tests. */
+export const CONFIG: ControllerConfig = {
+  nodeId: 1,
+  clusterId: 'c',
+  given: new Map(),
+  numPartitions: 2,
+  replicationFactor: 1,
+  sessionTimeoutMs: 1000,
+};
+
+/** A new cluster, its features finalized, without brokers. */
+export function createCluster(config: Partial<ControllerConfig> = {}, seed = 1): Cluster {
+  const controller = createController({ ...CONFIG, ...config }, EMPTY_IMAGE, seed, 0);
+  const cluster: Cluster = { controller, loader: createLoader(), log: [], nowMs: 0, ids: 0, lastDelta: null };
+  append(cluster, bootstrapRecords(1));
+  return cluster;
+}
+
+/** Appends records and replays them, on the controller and, through bytes, on the other side. */
+export function append(cluster: Cluster, records: readonly MetadataRecord[]): void {
+  if (records.length === 0) return;
+  const read = records.map((record) => {
+    const decoded = decodeMetadataRecord(encodeMetadataRecord(record));
+    return 'record' in decoded ? decoded.record : expect.fail(decoded.problem.sentence);
+  });
+  cluster.log.push(...read);
+  const provenance = { offset: cluster.log.length - 1, epoch: 1, timestampMs: cluster.nowMs };
+  cluster.lastDelta = replayRecords(cluster.controller, records, provenance);
+  const loaded = loadBatch(cluster.loader, read, provenance);
+  if ('problem' in loaded) expect.fail(loaded.problem);
+}
+
+/** Sends one request, through bytes in this version, and gives the response, through bytes. */
+export function ask<K extends ControllerKey>(
+  cluster: Cluster,
+  apiKey: K,
+  version: number,
+  body: RequestInputOf<K>,
+): ResponseOf<K> {
+  const sent = joined(encodeRequest(apiKey, version, 1, 'test', body)).subarray(4);
+  const request = decodeRequest(apiKey, version, sent).body;
+  const ids = Array.from({ length: idsNeeded(apiKey, request) }, () => idOf(++cluster.ids));
+  const context = { nowMs: cluster.nowMs, nextOffset: cluster.log.length, ids };
+  const { records, response } = handle(cluster.controller, context, apiKey, version, request);
+  append(cluster, records);
+  const answer = joined(encodeResponse(apiKey, version, 1, response)).subarray(4);
+  return decodeResponse(apiKey, version, answer).body;
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** Registers a broker; gives its epoch, or minus the error code. */
+export function register(
+  cluster: Cluster,
+  id: number,
+  more: {
+    life?: number;
+    rack?: string | null;
+    previousEpoch?: number;
+    dirs?: readonly number[];
+    maxLevel?: number;
+  } = {},
+): number {
+  const features = [
+    { name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: more.maxLevel ?? 33 },
+    { name: 'eligible.leader.replicas.version', minSupportedVersion: 0, maxSupportedVersion: 1 },
+  ];
+  const response = ask(cluster, 62, 4, {
+    brokerId: id,
+    clusterId: 'c',
+    incarnationId: idOf(7000 + id * 10 + (more.life ?? 0)),
+    listeners: [{ name: 'PLAINTEXT', host: 'h', port: 1000 + id, securityProtocol: 0 }],
+    features,
+    rack: more.rack ?? null,
+    logDirs: (more.dirs ?? [id]).map((dir) => idOf(6000 + dir)),
+    previousBrokerEpoch: more.previousEpoch ?? -1,
+  });
+  return response.errorCode === 0 ? response.brokerEpoch : -response.errorCode;
+}
+
+/** A heartbeat of a broker that has applied the whole log. */
+export function beat(
+  cluster: Cluster,
+  id: number,
+  wants: { fence?: boolean; shutDown?: boolean; offset?: number; epoch?: number } = {},
+): ResponseOf<63> {
+  return ask(cluster, 63, 1, {
+    brokerId: id,
+    brokerEpoch: wants.epoch ?? cluster.controller.image.cluster.brokers.get(id)?.epoch ?? -1,
+    currentMetadataOffset: wants.offset ?? cluster.log.length - 1,
+    wantFence: wants.fence ?? false,
+    wantShutDown: wants.shutDown ?? false,
+  });
+}
+
+/** Registers and unfences brokers 1 to `count`; `racks` in turn. */
+export function startBrokers(cluster: Cluster, count: number, racks: readonly (string | null)[] = [null]): void {
+  for (let id = 1; id <= count; id++) {
+    register(cluster, id, { rack: racks[(id - 1) % racks.length] ?? null });
+    beat(cluster, id);
+  }
+}
+
+/** Fences a broker, as the host does that knows that it is dead. */
+export function fence(cluster: Cluster, id: number): void {
+  append(cluster, fenceBroker(cluster.controller, id));
+}
+
+/** Creates a topic, and throws if it is refused. */
+export function createTopic(
+  cluster: Cluster,
+  name: string,
+  partitions: number,
+  replicationFactor: number,
+  configs: readonly (readonly [string, string])[] = [],
+): void {
+  const topic = {
+    name,
+    numPartitions: partitions,
+    replicationFactor,
+    assignments: [],
+    configs: configs.map(([key, value]) => ({ name: key, value })),
+  };
+  const result = ask(cluster, 19, 7, { topics: [topic] }).topics[0];
+  if (result?.errorCode !== 0) expect.fail(`${name}: ${result?.errorMessage}`);
+}
