@@ -17,7 +17,11 @@ interface Turn {
   /** The stripe in which `used` counts. */
   stripe: number;
   used: number;
+  /** Who is first in this stripe. */
   offset: number;
+  /** Who was first in the last stripe that a leader began here, and that a follower began. */
+  led: number;
+  followed: number;
 }
 
 interface Rack {
@@ -66,16 +70,22 @@ function racksOf(controller: Controller): Racks {
 
 function turnOf(controller: Controller, ids: number[]): Turn {
   ids.sort((a, b) => a - b);
-  return { ids, stripe: -1, used: 0, offset: ids.length === 0 ? 0 : rollDice(controller, ids.length) };
+  const first = ids.length === 0 ? 0 : rollDice(controller, ids.length);
+  return { ids, stripe: -1, used: 0, offset: first, led: first, followed: first };
 }
 
-/** The next broker in this stripe, or -1 when all have had their turn. */
-function next(turn: Turn, stripe: number): number {
+/**
+ * The next broker in this stripe, or -1 when all have had their turn. Leaders and followers advance by themselves:
+ * else, with two racks of even size, every other broker would never lead.
+ */
+function next(turn: Turn, stripe: number, isLeader: boolean): number {
   if (turn.ids.length === 0) return -1;
   if (turn.stripe !== stripe) {
     turn.stripe = stripe;
     turn.used = 0;
-    turn.offset = (turn.offset + 1) % turn.ids.length;
+    turn.offset = ((isLeader ? turn.led : turn.followed) + 1) % turn.ids.length;
+    if (isLeader) turn.led = turn.offset;
+    else turn.followed = turn.offset;
   }
   if (turn.used === turn.ids.length) return -1;
   const id = turn.ids[(turn.used + turn.offset) % turn.ids.length] ?? -1;
@@ -110,7 +120,7 @@ function placeOne(controller: Controller, all: Racks, replicationFactor: number)
   let first = all.offset;
   const replicas: number[] = [];
   for (let tries = 0; replicas.length === 0 && tries < racks.length; tries++) {
-    const id = next((racks[first] as Rack).active, all.stripe);
+    const id = next((racks[first] as Rack).active, all.stripe, true);
     if (id >= 0) replicas.push(id);
     else first = (first + 1) % racks.length;
   }
@@ -122,8 +132,8 @@ function placeOne(controller: Controller, all: Racks, replicationFactor: number)
       leaderRack = -1; // Its turn was the leader's; from the next round on it takes part.
     } else {
       const rack = racks[at] as Rack;
-      const active = next(rack.active, all.stripe);
-      const id = active >= 0 ? active : next(rack.fenced, all.stripe);
+      const active = next(rack.active, all.stripe, false);
+      const id = active >= 0 ? active : next(rack.fenced, all.stripe, false);
       if (id >= 0) replicas.push(id);
     }
     at = (at + 1) % racks.length;
