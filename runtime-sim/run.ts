@@ -156,7 +156,7 @@ function addReader(
     observer,
     reader,
     mode,
-    restMs: 7_000,
+    restMs: 15_000,
     options: {
       clientId,
       bootstrap: [{ host: NODE_NAME, port: PORT }],

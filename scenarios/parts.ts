@@ -10,7 +10,7 @@ export const STEADY_LOAD: WorkloadRange = {
   everyMs: [40, 90],
   burstMax: [1, 6],
   valueBytesMax: [8, 300],
-  codecs: [0, 0, 0, 1, 2, 4],
+  codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
 };
 
 /** The settings that decide how files are cut, small enough that a minute sees everything roll. */

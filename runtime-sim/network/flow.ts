@@ -120,8 +120,10 @@ function connect(
 export function flush(network: Network, dice: Dice, nowUs: number, end: End, due: NetworkDue[]): void {
   const peer = network.ends.get(end.peer);
   if (peer === undefined || end.state === 'connecting') return;
-  while (end.queue.length > 0 && peer.wireBytes < WINDOW_BYTES) {
+  while (end.queue.length > 0) {
     const room = WINDOW_BYTES - peer.wireBytes;
+    // As in TCP: a little room is left alone, or pieces would shrink for ever.
+    if (room < Math.min(end.queueBytes, WINDOW_BYTES / 2)) break;
     let parts = end.queue;
     let sizeBytes = end.queueBytes;
     end.queue = [];
