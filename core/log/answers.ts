@@ -101,7 +101,8 @@ function isFatal(what: Ask, failed: Failed): boolean {
     case 'snapshot':
       return failed.error === 'denied';
     case 'opening':
-      return failed.error === 'denied' || (failed.error === 'noSpace' && isUnsurvivable(failed.during));
+      if (failed.error === 'denied' || failed.during === 'read') return true;
+      return failed.error === 'noSpace' && isUnsurvivable(failed.during);
     default:
       return false;
   }

@@ -128,7 +128,8 @@ function checkProducer(log: Log, view: DataView): AppendOutcome | null {
   };
 }
 
-function appendChecked(
+/** Appends a batch that needs no more checks: `view` is of `bytes`. */
+export function appendChecked(
   log: Log,
   env: Env,
   bytes: Uint8Array,

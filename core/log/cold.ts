@@ -134,7 +134,7 @@ function isReady(log: Log, segment: Segment, role: FileRole, out: Outbox): boole
 /** A file of `segment` is open: jobs that waited for it go on. */
 export function resumeJobs(log: Log, env: Env, segment: Segment, out: Outbox): void {
   if (segment.opensLeft > 0 || log.jobs === null) return;
-  for (const job of [...log.jobs]) if (job.isWaiting && job.segment === segment) issue(log, env, job, out);
+  for (const job of [...log.jobs]) if (job.isWaiting && job.segment === segment) advanceJob(log, env, job, out);
 }
 
 /** The answer to a job's read. */

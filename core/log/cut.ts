@@ -26,6 +26,7 @@ export function cutBack(log: Log, env: Env, failed: Write, out: Outbox, events: 
   env.reached('log.cut_back');
   const segment = failed.segment;
   undoWrites(log, failed);
+  if (log.state === 'closing') removeSnapshot(log, log.end, out);
   const isUnrolled = removeSegmentsAfter(log, segment, out);
   log.sizeBytes -= segment.sizeBytes - failed.position;
   segment.sizeBytes = failed.position;
@@ -75,8 +76,13 @@ function removeSegmentsAfter(log: Log, segment: Segment, out: Outbox): boolean {
     log.sizeBytes -= last.sizeBytes;
     if (log.unsettled !== null) log.unsettled = log.unsettled.filter((other) => other !== last);
     removeSegment(log, last, out);
-    pushTidy(log, out, { kind: 'remove', path: pathOf(log.folder, last.base, SNAPSHOT_SUFFIX) });
+    removeSnapshot(log, last.base, out);
   }
+}
+
+/** A snapshot that speaks of batches that were taken back would make their retries look like duplicates. */
+function removeSnapshot(log: Log, offset: number, out: Outbox): void {
+  pushTidy(log, out, { kind: 'remove', path: pathOf(log.folder, offset, SNAPSHOT_SUFFIX) });
 }
 
 function cutIndexes(log: Log, segment: Segment, failed: Write, out: Outbox): void {

@@ -38,8 +38,11 @@ export interface Producer {
 
 /** Batches that are remembered of each producer: as many as a client may have in flight. */
 export const BATCHES_KEPT_MAX = 5;
-/** Producers of one log that are remembered; beyond that the one that came first is forgotten. */
-export const PRODUCERS_MAX = 100_000;
+/**
+ * Producers of one log that are remembered; beyond that the one that came first is forgotten. Their snapshot stays
+ * below what a small file may hold (LOAD_BYTES_MAX).
+ */
+export const PRODUCERS_MAX = 50_000;
 
 const SEQUENCES = 2147483648; // Sequence numbers are taken modulo this.
 

@@ -4,7 +4,7 @@
  * Invariants, always:
  * - start <= durable <= written <= end, where `written` is where the answered appends end.
  * - `segments` is never empty once the log is open, ascends by base, and the last one is the active one.
- * - `unsettled` is a suffix of `segments` in the same order: whatever is not in it is synced, named and indexed.
+ * - `unsettled` holds segments in their order; whatever is not in it is synced, named and indexed.
  * - `writes` holds exactly the appends that the disk has not answered, oldest first. A crash loses all of this;
  *   `recovery.ts` builds it again from the files.
  *

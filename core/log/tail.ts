@@ -153,6 +153,12 @@ function endScan(log: Log, env: Env, opening: Opening, scan: SegmentScan, out: O
   }
   if (segment.maxTimestampMs === TIMESTAMP_UNKNOWN && isLast) segment.maxTimestampMs = -1;
   if (isLast) log.end = Math.max(scan.expected, segment.base);
+  if (isLast && opening.isClean && opening.replayFrom > log.end) {
+    // The snapshot speaks of batches that are not there.
+    closeScan(log, segment, out);
+    distrust(log, env, opening, out);
+    return;
+  }
   opening.scanAt++;
   startSegment(log, env, opening, out);
 }

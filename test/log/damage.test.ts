@@ -174,6 +174,29 @@ describe('wrong and missing files', () => {
     }
   });
 
+  it('an index that vanishes while the log is open, or reads that a truncate overtakes, change nothing', () => {
+    const world = filled();
+    stop(world);
+    restart(world, 'process');
+    open(world, { ...ALL, clean: true });
+    for (const name of [...world.disk.names.keys()]) if (name.endsWith('index')) world.disk.names.delete(name);
+    let stale = 0;
+    world.disk.fault = (effect) => (effect.kind === 'read' && stale++ % 3 === 0 ? 'stale' : null);
+    expect(valuesOf(read(world, { offset: 5 }))[0]).toEqual([5, 'value 5']);
+    expect(readAll(world, 0)).toEqual(values(0, BATCHES));
+    expect(world.reached).toContain('log.read.stale');
+  });
+
+  it('a segment that vanishes while the log is open is an error for its readers alone', () => {
+    const world = filled();
+    stop(world);
+    restart(world, 'process');
+    open(world, { ...ALL, clean: true });
+    world.disk.names.delete(path(world.log.segments[1]?.base ?? 0, '.log'));
+    expect(read(world, { offset: world.log.segments[1]?.base ?? 0 })).toEqual({ kind: 'error', error: 56 });
+    expect(valuesOf(read(world, { offset: 0, sizeBytesMax: 1 }))).toEqual([[0, 'value 0']]);
+  });
+
   it('missing and odd-sized indexes are built again after a clean stop', () => {
     const world = filled();
     stop(world);

@@ -104,7 +104,7 @@ describe('a lookup by time', () => {
     expect(find(world, START_MS + 2)).toMatchObject({ offset: -1 });
   });
 
-  it('gives the offset but no time to waste where the broker stamped the batch', () => {
+  it('takes the time of the broker where it stamped the batch', () => {
     const world = createWorld({ timestampType: 'LogAppendTime' });
     open(world);
     append(world, batchOf(['a', 'b']));

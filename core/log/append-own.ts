@@ -1,0 +1,30 @@
+/**
+ * Appending what this node itself made: control batches, and the batches of a quorum's metadata.
+ *
+ * Nothing is checked that a client could get wrong, because no client made the bytes; bookkeeping, undoing and
+ * durability are those of any other append. No state.
+ */
+import { assert } from '../lib/assert.ts';
+import type { Env, Outbox } from '../lib/world.ts';
+import { dataViewOf } from '../protocol/batch.ts';
+import { appendChecked, WRITES_MAX } from './append.ts';
+import { lastEpoch } from './epochs.ts';
+import type { Log } from './state.ts';
+import type { AppendOutcome } from './types.ts';
+
+/**
+ * Appends one batch of our own making, of whatever kind; its base offset and leader epoch are set anew. Null when the
+ * log takes nothing at the moment: it is not open, or the disk does not answer.
+ */
+export function appendOwn(
+  log: Log,
+  env: Env,
+  records: Uint8Array,
+  leaderEpoch: number,
+  out: Outbox,
+): AppendOutcome | null {
+  if (log.state !== 'open' || log.writes.length >= WRITES_MAX) return null;
+  assert(leaderEpoch >= lastEpoch(log.epochs), 'a leader appends under the latest epoch');
+  assert(records.length <= log.config.segmentBytes, 'a batch of our own fits into a segment');
+  return appendChecked(log, env, records, dataViewOf(records), leaderEpoch, out);
+}
