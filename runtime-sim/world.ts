@@ -87,6 +87,8 @@ export interface Hooks {
   readonly onStart: (world: World, actor: Actor) => void;
 }
 
+/** Steps in one run, at most: more means that somebody asks without end. */
+export const STEPS_MAX = 3_000_000;
 /** Lines that are kept. */
 export const LINES_MAX = 2_000;
 
@@ -213,6 +215,7 @@ export function stepActor(world: World, actor: Actor, input: Input, hooks: Hooks
   const { env, trace } = world;
   traceInput(trace, actor.actor, world.nowUs, input);
   world.figures.events += 1;
+  if (world.figures.events > STEPS_MAX) throw new Error('the run has no end: somebody asks again and again');
   env.nowMs = monotonicMs(actor.clock, world.nowUs);
   env.wallMs = wallMs(actor.clock, world.nowUs);
   const out: Outbox = [];
