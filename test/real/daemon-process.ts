@@ -19,8 +19,6 @@ export interface Daemon {
   readonly process: ChildProcess;
   readonly port: number;
   readonly folder: string;
-  /** From its start to the line that says so. */
-  readonly startedMs: number;
   /** Everything printed on standard output so far. */
   output(): string;
   readonly ended: Promise<Ended>;
@@ -44,7 +42,6 @@ export async function startDaemon(
 ): Promise<Daemon> {
   const all = { listeners: 'PLAINTEXT://127.0.0.1:0', 'log.dirs': folder, ...settings };
   const flags = Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${value}`]);
-  const beganMs = performance.now();
   const child = spawn(process.execPath, [TIDEMARK, 'start', ...flags]);
   const watched = watch(child);
   const listens = new Promise<number>((resolve) => {
@@ -55,7 +52,7 @@ export async function startDaemon(
   });
   const port = await Promise.race([listens, watched.ended]);
   if (typeof port !== 'number') throw new Error(`the daemon ended with ${port.code}: ${port.errors}${port.output}`);
-  return { process: child, port, folder, startedMs: performance.now() - beganMs, ...watched };
+  return { process: child, port, folder, ...watched };
 }
 
 /** Stops a daemon as an operator would, and removes its data. */
