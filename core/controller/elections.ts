@@ -5,11 +5,11 @@
 import { isDirectoryOnline } from '../metadata/describe-topics.ts';
 import { topicSettingValue } from '../metadata/effective.ts';
 import { isElrEnabled, metadataLevel } from '../metadata/features.ts';
-import type { MetadataImage, PartitionImage, TopicImage } from '../metadata/image.ts';
+import { configOf, type MetadataImage, type PartitionImage, ResourceType, type TopicImage } from '../metadata/image.ts';
 import type { MetadataRecord } from '../metadata/records.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
 import { type ChangeRules, changeOf } from './partition-change.ts';
-import { type Controller, isActive } from './state.ts';
+import type { Controller } from './state.ts';
 
 /** What happens. Each -1 if it does not. */
 export interface Upheaval {
@@ -21,27 +21,44 @@ export interface Upheaval {
   readonly unclean: number;
 }
 
-/** Whether a broker holds the log directory that a replica of a partition lies in. */
-function hasDirectory(image: MetadataImage, id: number, partition: PartitionImage): boolean {
-  const broker = image.cluster.brokers.get(id);
-  if (broker === undefined) return false;
-  return isDirectoryOnline(broker, partition.directories[partition.replicas.indexOf(id)]);
-}
+const UNCLEAN = 'unclean.leader.election.enable';
+const MIN_INSYNC = 'min.insync.replicas';
+/** No topic has this name: what it would inherit is what topics have that set nothing. */
+const NO_TOPIC = '';
 
-/** How the partitions of a topic may change. */
-export function rulesFor(controller: Controller, topic: TopicImage, upheaval: Upheaval): ChangeRules {
+/** How the partitions of topics may change that set nothing of their own. */
+export function commonRules(controller: Controller, upheaval: Upheaval): ChangeRules {
   const { image, config } = controller;
   const { leaving, joining, unclean } = upheaval;
-  const allowsUnclean = topicSettingValue(image, config, topic.name, 'unclean.leader.election.enable') === 'true';
   return {
     level: metadataLevel(image),
     isElrEnabled: isElrEnabled(image),
-    minInsync: Number(topicSettingValue(image, config, topic.name, 'min.insync.replicas')),
-    election: allowsUnclean ? 'unclean' : 'online',
+    minInsync: Number(topicSettingValue(image, config, NO_TOPIC, MIN_INSYNC)),
+    election: electionOf(topicSettingValue(image, config, NO_TOPIC, UNCLEAN)),
     isAcceptable: (id, partition) => {
       if (id === leaving || id === unclean) return false;
-      return (id === joining || isActive(image, id)) && hasDirectory(image, id, partition);
+      const broker = image.cluster.brokers.get(id);
+      if (broker === undefined) return false;
+      const isThere = id === joining || (!broker.fenced && !broker.inControlledShutdown);
+      return isThere && isDirectoryOnline(broker, partition.directories[partition.replicas.indexOf(id)]);
     },
+  };
+}
+
+function electionOf(allowsUnclean: string): ChangeRules['election'] {
+  return allowsUnclean.trim().toLowerCase() === 'true' ? 'unclean' : 'online';
+}
+
+/** The same, with what a topic sets for itself. */
+export function rulesFor(image: MetadataImage, topic: TopicImage, common: ChangeRules): ChangeRules {
+  const own = configOf(image, ResourceType.TOPIC, topic.name);
+  const minInsync = own.get(MIN_INSYNC);
+  const unclean = own.get(UNCLEAN);
+  if (minInsync === undefined && unclean === undefined) return common;
+  return {
+    ...common,
+    minInsync: minInsync === undefined ? common.minInsync : Number(minInsync),
+    election: unclean === undefined ? common.election : electionOf(unclean),
   };
 }
 
@@ -52,16 +69,23 @@ function isTouched(partition: PartitionImage, upheaval: Upheaval): boolean {
   return unclean >= 0 && (partition.isr.includes(unclean) || partition.elr.includes(unclean));
 }
 
+function without(ids: readonly number[], one: number, other: number): readonly number[] {
+  if (!ids.includes(one) && !ids.includes(other)) return ids;
+  return ids.filter((id) => id !== one && id !== other);
+}
+
 /** Adds to `records` what becomes of the partitions. */
 export function addPartitionChanges(controller: Controller, upheaval: Upheaval, records: MetadataRecord[]): void {
+  const { image } = controller;
   const { leaving, unclean } = upheaval;
-  for (const topic of mapValues(controller.image.topics.byId)) {
+  const common = commonRules(controller, upheaval);
+  for (const topic of mapValues(image.topics.byId)) {
     let rules: ChangeRules | null = null;
     for (let index = 0; index < topic.partitions.length; index++) {
       const partition = topic.partitions[index];
       if (partition === undefined || !isTouched(partition, upheaval)) continue;
-      rules ??= rulesFor(controller, topic, upheaval);
-      const isr = partition.isr.filter((id) => id !== leaving && id !== unclean);
+      rules ??= rulesFor(image, topic, common);
+      const isr = without(partition.isr, leaving, unclean);
       const change = changeOf(topic.id, index, partition, rules, { isr, uncleanBroker: unclean });
       if (change !== null) records.push(change);
     }

@@ -43,7 +43,16 @@ interface Election {
 const NONE: readonly number[] = [];
 
 function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((item, index) => item === b[index]);
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/** Whether `a` lacks an item of `b`. */
+function lacks(a: readonly number[], b: readonly number[]): boolean {
+  for (const item of b) if (!a.includes(item)) return true;
+  return false;
 }
 
 /** The replicas that hold everything committed although they are out of sync. */
@@ -55,21 +64,27 @@ function eligible(before: PartitionImage, rules: ChangeRules, wanted: Wanted): r
 }
 
 function elect(before: PartitionImage, rules: ChangeRules, isr: readonly number[], elr: readonly number[]): Election {
-  const mayLead = (id: number): boolean => {
-    if (id < 0 || !(isr.length === 0 ? elr : isr).includes(id)) return false;
-    return rules.isAcceptable(id, before);
-  };
+  const sound = isr.length === 0 ? elr : isr;
   const preferred = before.replicas[0] ?? -1;
-  if (rules.election === 'preferred' && mayLead(preferred)) return { leader: preferred, isUnclean: false };
-  if (mayLead(before.leader)) return { leader: before.leader, isUnclean: false };
-  for (const id of before.replicas) if (mayLead(id)) return { leader: id, isUnclean: false };
+  if (rules.election === 'preferred' && mayLead(preferred, before, rules, sound)) return clean(preferred);
+  if (mayLead(before.leader, before, rules, sound)) return clean(before.leader);
+  for (const id of before.replicas) if (mayLead(id, before, rules, sound)) return clean(id);
   const last = before.lastKnownElr.length === 1 ? (before.lastKnownElr[0] ?? -1) : -1;
   const isDeserted = rules.isElrEnabled && isr.length === 0 && elr.length === 0;
   if (isDeserted && last >= 0 && rules.isAcceptable(last, before)) return { leader: last, isUnclean: true };
   if (rules.election === 'unclean') {
     for (const id of before.replicas) if (rules.isAcceptable(id, before)) return { leader: id, isUnclean: true };
   }
-  return { leader: -1, isUnclean: false };
+  return clean(-1);
+}
+
+function clean(leader: number): Election {
+  return { leader, isUnclean: false };
+}
+
+/** Whether a replica holds everything committed and is there. */
+function mayLead(id: number, before: PartitionImage, rules: ChangeRules, sound: readonly number[]): boolean {
+  return id >= 0 && sound.includes(id) && rules.isAcceptable(id, before);
 }
 
 /** The record that brings a partition to what is wanted; null if nothing changes. */
@@ -98,9 +113,9 @@ export function changeOf(
   }
   if (!isSame(elr, before.elr)) value.eligibleLeaderReplicas = [...elr];
   const mayBeEmpty = rules.isElrEnabled;
-  if ((isr.length > 0 || mayBeEmpty) && !isSame(isr, before.isr)) value.isr = [...isr];
-  const isShrunk = value.isr !== null && before.isr.some((id) => !isr.includes(id));
-  if (isShrunk && value.leader === -2 && bumpsEpochOnShrink(rules.level)) value.leader = before.leader;
+  if ((isr.length > 0 || mayBeEmpty) && !isSame(isr, before.isr)) value.isr = isr as number[]; // Records and images share arrays; neither changes them.
+  const needsEpoch = value.leader === -2 && value.isr !== null && bumpsEpochOnShrink(rules.level);
+  if (needsEpoch && lacks(isr, before.isr)) value.leader = before.leader;
   if (rules.isElrEnabled) rememberLeader(before, change);
   return isNothing(change) ? null : change;
 }

@@ -50,6 +50,10 @@ export interface RecordProblem {
 const TYPES: ReadonlyMap<RecordKind, number> = new Map(
   METADATA_RECORDS.map(([type, schema]): [RecordKind, number] => [schema.name as RecordKind, type]),
 );
+/** Bodies with all fields at their defaults; their arrays are shared, for records are never changed. */
+const DEFAULTS: ReadonlyMap<RecordKind, object> = new Map(
+  [...TYPES.keys()].map((kind): [RecordKind, object] => [kind, defaultsOf(SCHEMAS[kind].fields)]),
+);
 const KINDS: ReadonlyMap<number, RecordKind> = new Map([...TYPES].map(([kind, type]) => [type, kind]));
 
 /** The names of all types, in the order of their numbers. */
@@ -63,8 +67,7 @@ export function metadataRecord<K extends RecordKind>(
   version: number,
   value: BodyInputOf<Schemas[K]>,
 ): MetadataRecord {
-  const defaults = defaultsOf(SCHEMAS[kind].fields);
-  return { kind, version, value: { ...defaults, ...value } } as unknown as MetadataRecord;
+  return { kind, version, value: { ...DEFAULTS.get(kind), ...value } } as unknown as MetadataRecord;
 }
 
 /** A change of a partition that changes nothing yet; the caller sets fields of `value`. */

@@ -15,7 +15,7 @@ import {
   registerBrokerVersion,
 } from './features.ts';
 import { type BrokerImage, EMPTY_IMAGE, type MetadataImage, type PartitionImage, type Provenance } from './image.ts';
-import { type MetadataRecord, metadataRecord } from './records.ts';
+import { type MetadataRecord, metadataRecord, type RecordValue } from './records.ts';
 import { mapValues } from './sharded-map.ts';
 
 /** The records of an image, one at a time: they may be a million. */
@@ -62,21 +62,23 @@ export function partitionRecord(
   level: number,
 ): MetadataRecord {
   const version = partitionVersion(level);
-  return metadataRecord('PartitionRecord', version, {
+  // Written out: there are a hundred thousand. Records and images share arrays; neither changes them.
+  const value: RecordValue<'PartitionRecord'> = {
     partitionId,
     topicId,
-    replicas: partition.replicas,
-    isr: partition.isr,
-    removingReplicas: partition.removingReplicas,
-    addingReplicas: partition.addingReplicas,
+    replicas: partition.replicas as number[],
+    isr: partition.isr as number[],
+    removingReplicas: partition.removingReplicas as number[],
+    addingReplicas: partition.addingReplicas as number[],
     leader: partition.leader,
     leaderRecoveryState: partition.leaderRecoveryState,
     leaderEpoch: partition.leaderEpoch,
     partitionEpoch: partition.partitionEpoch,
-    directories: recordsDirectories(level) ? partition.directories : [],
-    eligibleLeaderReplicas: partition.elr.length === 0 || version < 2 ? null : partition.elr,
-    lastKnownElr: partition.lastKnownElr.length === 0 || version < 2 ? null : partition.lastKnownElr,
-  });
+    directories: recordsDirectories(level) ? (partition.directories as string[]) : [],
+    eligibleLeaderReplicas: partition.elr.length === 0 || version < 2 ? null : (partition.elr as number[]),
+    lastKnownElr: partition.lastKnownElr.length === 0 || version < 2 ? null : (partition.lastKnownElr as number[]),
+  };
+  return { kind: 'PartitionRecord', version, value };
 }
 
 function* settingRecords(image: MetadataImage): IterableIterator<MetadataRecord> {

@@ -227,7 +227,7 @@ describe('CreateTopics', () => {
     const cluster = one();
     createTopic(cluster, 'a.b', 1, 1);
     expect(create(cluster, wanted('a_b'))[0]?.errorCode).toBe(17);
-    ask(cluster, 20, 6, { topics: [{ name: 'a.b', topicId: 'AAAAAAAAAAAAAAAAAAAAAA' }], timeoutMs: 1 });
+    ask(cluster, 20, 6, { topics: [{ name: 'a.b', topicId: 'AAAAAAAAAAAAAAAAAAAAAA' }], topicNames: [], timeoutMs: 1 });
     expect(create(cluster, wanted('a_b'))[0]?.errorCode).toBe(0);
   });
 
@@ -303,7 +303,7 @@ describe('CreatePartitions', () => {
 describe('DeleteTopics', () => {
   const ZERO = 'AAAAAAAAAAAAAAAAAAAAAA';
   const remove = (cluster: Cluster, ...topics: { name: string | null; topicId: string }[]) =>
-    ask(cluster, 20, 6, { topics, timeoutMs: 1 }).responses.map(({ name, errorCode, errorMessage }) => [
+    ask(cluster, 20, 6, { topics, topicNames: [], timeoutMs: 1 }).responses.map(({ name, errorCode, errorMessage }) => [
       name,
       errorCode,
       errorMessage,
