@@ -11,6 +11,7 @@ import type { NodeConfig } from '../config/settings.ts';
 import { assert, unreachable } from '../lib/assert.ts';
 import { checkHeap, createHeap, earliestMs, takeDue } from '../lib/heap.ts';
 import { createIds, nextOwner } from '../lib/ids.ts';
+import { createQueue } from '../lib/queue.ts';
 import type { DiskInput, Env, HostInput, Input, Outbox } from '../lib/world.ts';
 import { checkLog } from '../log/log.ts';
 import { checkLeader } from '../replication/leader.ts';
@@ -65,6 +66,8 @@ export function createNode(config: NodeConfig): Node {
     connections: new Map(),
     requestBytes: 0,
     responseBytes: 0,
+    recentBytes: 0,
+    recent: createQueue(),
     starved: [],
     touched: [],
     pumping: [],
@@ -110,6 +113,7 @@ export function checkNode(node: Node): void {
     }
   }
   for (const session of node.sessions.byId.values()) checkSession(session);
+  assert(node.recentBytes >= 0, 'the bytes of recent batches are below nothing');
   let unsentBytes = 0;
   for (const connection of node.connections.values()) unsentBytes += connection.unsentBytes;
   assert(unsentBytes === node.responseBytes, 'the budget of responses does not add up');

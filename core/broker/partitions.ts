@@ -8,8 +8,18 @@
 import { assert, unreachable } from '../lib/assert.ts';
 import { setDeadline } from '../lib/heap.ts';
 import { nextOwner } from '../lib/ids.ts';
+import { dequeue, enqueue } from '../lib/queue.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
-import { checkLog, createLog, logDeadlineMs, openLog, stepLog, wakeLog } from '../log/log.ts';
+import {
+  checkLog,
+  createLog,
+  logDeadlineMs,
+  openLog,
+  recentBytes,
+  shrinkRecent,
+  stepLog,
+  wakeLog,
+} from '../log/log.ts';
 import type { LogConfig, LogEvent, LogFound } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { advance, checkLeader, createLeader, cutBack, expire, failAll, takeLead } from '../replication/leader.ts';
@@ -41,6 +51,8 @@ export function createPartition(node: Node, topic: Topic, config: LogConfig): Pa
     reads: new Map(),
     lookups: new Map(),
     isTouched: false,
+    recentBytes: 0,
+    isRecent: false,
     uncheckpointedBytes: 0,
   };
   topic.partitions.push(partition);
@@ -90,8 +102,31 @@ export function settlePartition(node: Node, partition: Partition): void {
   }
   const logMs = logDeadlineMs(log);
   setDeadline(node.deadlines, partition, Math.min(logMs, leader.expiryMs));
+  countRecent(node, partition);
   checkLog(log);
   checkLeader(leader);
+}
+
+/** Keeps the account of recent batches; above the node's limit partitions give up half of theirs, in turn. */
+function countRecent(node: Node, partition: Partition): void {
+  recount(node, partition);
+  const bytesMax = node.config['tidemark.ring.max.bytes'];
+  // What is not written yet stays, so that a whole turn may not be enough: then the next step goes on.
+  for (let turns = node.recent.size; turns > 0 && node.recentBytes > bytesMax; turns--) {
+    const victim = dequeue(node.recent) as Partition;
+    victim.isRecent = false;
+    shrinkRecent(victim.log, Math.floor(victim.recentBytes / 2));
+    recount(node, victim);
+  }
+}
+
+function recount(node: Node, partition: Partition): void {
+  const sizeBytes = recentBytes(partition.log);
+  node.recentBytes += sizeBytes - partition.recentBytes;
+  partition.recentBytes = sizeBytes;
+  if (sizeBytes === 0 || partition.isRecent) return;
+  partition.isRecent = true;
+  enqueue(node.recent, partition);
 }
 
 function takeEvents(node: Node, env: Env, partition: Partition, out: Outbox): void {

@@ -47,6 +47,10 @@ export interface Partition extends Timed {
   readonly lookups: Map<number, Lookup>;
   /** Whether it is in `Node.touched`. */
   isTouched: boolean;
+  /** Bytes of recent batches that its log keeps in memory, as last counted. */
+  recentBytes: number;
+  /** Whether it is in `Node.recent`. */
+  isRecent: boolean;
   /** Bytes that became durable since its recovery point was last written down. */
   uncheckpointedBytes: number;
 }
@@ -136,6 +140,10 @@ export interface Node {
   requestBytes: number;
   /** Bytes of answers made and not sent; above tidemark.responses.max.bytes fetches return less. */
   responseBytes: number;
+  /** Bytes of recent batches in memory, of all partitions; kept below tidemark.ring.max.bytes. */
+  recentBytes: number;
+  /** Partitions that keep recent batches: the next to give some up is at the front. */
+  readonly recent: Queue<Partition>;
   /** Connections that are not read until `requestBytes` has fallen. */
   readonly starved: Connection[];
   /** What the current step has to finish: empty between steps. */

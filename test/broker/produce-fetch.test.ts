@@ -55,8 +55,10 @@ describe('produce', () => {
       [null, ErrorCode.INVALID_RECORD],
     ] as const) {
       const body = produceBody(0, records);
-      body.topicData[0]!.partitionData.push({ index: 1, records: batchOf(['fine']) });
-      const answers = world.ask(client, KEY.produce, 9, body).responses[0]!.partitionResponses;
+      const [topic] = body.topicData;
+      const partitionData = [...topic!.partitionData, { index: 1, records: batchOf(['fine']) }];
+      const both = { ...body, topicData: [{ ...topic, partitionData }] };
+      const answers = world.ask(client, KEY.produce, 9, both).responses[0]!.partitionResponses;
       expect(answers.map(({ errorCode }) => errorCode)).toEqual([code, 0]);
     }
   });
@@ -246,6 +248,16 @@ describe('fetch', () => {
     const { world, client } = started();
     const answer = world.ask(client, KEY.fetch, 11, fetchBody([wanted(0, 0)], { replicaId: 2 }));
     expect(answer.responses[0]!.partitions[0]!.errorCode).toBe(ErrorCode.NOT_LEADER_OR_FOLLOWER);
+  });
+
+  it('keeps recent batches of all partitions within one limit, and loses none of them', () => {
+    const { world, client } = started({ 'tidemark.ring.max.bytes': '20000', 'tidemark.topics': 'orders:8' });
+    for (let i = 0; i < 80; i++) produce(world, client, i % 8, ['x'.repeat(1000)]);
+    expect(world.node.recentBytes).toBeLessThanOrEqual(20_000);
+    expect(world.node.recentBytes).toBeGreaterThan(5000);
+    for (let partition = 0; partition < 8; partition++) {
+      expect(valuesOf(world.ask(client, KEY.fetch, 11, fetchBody([wanted(partition, 0)])))).toHaveLength(10);
+    }
   });
 
   it('reads from files what is no longer in memory', () => {

@@ -9,8 +9,9 @@ import { parseSettings } from '../../core/config/parse.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import type { DiskError, Effect, Env, Input, NetworkEffect } from '../../core/lib/world.ts';
 import { decodeResponse, encodeRequest, peekResponse } from '../../core/protocol/codec.ts';
-import type { ApiKey, RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
+import { type ApiKey, apiOf, type RequestInputOf, type ResponseOf } from '../../core/protocol/messages/index.ts';
 import { realCodecs } from '../../runtime-real/codecs.ts';
+import { fill, frames, join, type Loose } from './frames.ts';
 
 type DiskEffect = Extract<Effect, { owner: number; kind: Exclude<Effect['kind'], 'entropy'> }>;
 
@@ -142,9 +143,15 @@ export class ToyWorld {
   }
 
   /** Sends a request and returns its correlation id. */
-  send<K extends ApiKey>(connection: ToyConnection, apiKey: K, version: number, body: RequestInputOf<K>): number {
+  send<K extends ApiKey>(
+    connection: ToyConnection,
+    apiKey: K,
+    version: number,
+    body: Loose<RequestInputOf<K>>,
+  ): number {
     const correlationId = this.correlationNext++;
-    const frame = join(encodeRequest(apiKey, version, correlationId, 'toy', body)).subarray(4);
+    const whole = fill(apiOf(apiKey)?.request.fields ?? {}, body) as RequestInputOf<K>;
+    const frame = join(encodeRequest(apiKey, version, correlationId, 'toy', whole)).subarray(4);
     this.push({ kind: 'frame', connection: connection.id, bytes: frame });
     return correlationId;
   }
@@ -168,7 +175,12 @@ export class ToyWorld {
   }
 
   /** Asks, and takes the answer, which must have come. */
-  ask<K extends ApiKey>(connection: ToyConnection, apiKey: K, version: number, body: RequestInputOf<K>): ResponseOf<K> {
+  ask<K extends ApiKey>(
+    connection: ToyConnection,
+    apiKey: K,
+    version: number,
+    body: Loose<RequestInputOf<K>>,
+  ): ResponseOf<K> {
     this.send(connection, apiKey, version, body);
     return this.take(connection, apiKey, version);
   }
@@ -353,26 +365,4 @@ export class ToyWorld {
       .map((entry) => ({ ...entry, name: entry.name.slice(path.length + 1) }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
-}
-
-/** Bytes put together. */
-export function join(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
-}
-
-function frames(bytes: Uint8Array): Uint8Array[] {
-  const found: Uint8Array[] = [];
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 0; at + 4 <= bytes.length; ) {
-    const length = view.getInt32(at);
-    found.push(bytes.subarray(at + 4, at + 4 + length));
-    at += 4 + length;
-  }
-  return found;
 }
