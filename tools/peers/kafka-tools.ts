@@ -2,6 +2,10 @@
  * Apache Kafka's command-line tools, each as a function: against any broker that speaks the protocol, and on any log
  * directory in the format. What they print is read here and nowhere else.
  */
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { installKafka, javaArguments } from './kafka-broker.ts';
 import { type Finished, type RunOptions, run } from './process.ts';
 
@@ -96,8 +100,9 @@ export function parseProducerFigures(text: string): ProducerFigures | null {
   };
 }
 
-/** What Kafka's dump tool says of files of one partition, record by record. `complaints` is empty when all is well. */
+/** What Kafka's dump tool says of files of one partition. `complaints` is empty when all is well. */
 export interface DumpReport {
+  /** Every line but those of records. */
   readonly text: string;
   readonly complaints: readonly string[];
   /** Records printed. */
@@ -114,11 +119,22 @@ export interface DumpOptions {
 export async function dumpFiles(files: readonly string[], options: DumpOptions = { deep: true }): Promise<DumpReport> {
   const depth = options.deep ? ['--deep-iteration', '--print-data-log'] : [];
   const limit = options.bytesMax === undefined ? [] : ['--max-bytes', String(options.bytesMax)];
-  const finished = await runKafkaTool('dump', [...depth, ...limit, '--files', files.join(',')]);
-  const text = finished.stdout;
-  const complaints = `${text}\n${finished.stderr}`.split('\n').filter(isComplaint);
-  if (finished.code !== 0) complaints.push(`the dump tool ended with ${finished.code}`);
-  return { text, complaints, records: text.split('\n').filter((line) => line.startsWith('| offset')).length };
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-dump-'));
+  const outputFile = join(folder, 'dump');
+  try {
+    const finished = await runKafkaTool('dump', [...depth, ...limit, '--files', files.join(',')], { outputFile });
+    const lines: string[] = [];
+    let records = 0;
+    for await (const line of createInterface({ input: createReadStream(outputFile) })) {
+      if (line.startsWith('| offset')) records++;
+      else lines.push(line);
+    }
+    const complaints = [...lines, ...finished.stderr.split('\n')].filter(isComplaint);
+    if (finished.code !== 0) complaints.push(`the dump tool ended with ${finished.code}`);
+    return { text: lines.join('\n'), complaints, records };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /**
@@ -126,7 +142,7 @@ export async function dumpFiles(files: readonly string[], options: DumpOptions =
  * that -1 is followed by its first offset: only a pair of real offsets is a gap, and the heading above it says nothing.
  */
 function isComplaint(line: string): boolean {
-  if (line.startsWith('| offset') || line.startsWith('Non-consecutive offsets in')) return false;
+  if (line.startsWith('Non-consecutive offsets in')) return false;
   if (/^\s*-1 is followed by/.test(line)) return false;
   return /is followed by|mismatch|exception|error|invalid|isvalid: false|out.of.order|cannot/i.test(line);
 }
