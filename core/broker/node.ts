@@ -31,8 +31,10 @@ import { createTopics, stepTopics } from './topics.ts';
 
 export type { Node } from './state.ts';
 
-/** The whole node is checked once in so many steps. */
+/** The whole node is checked once in so many steps, */
 const STEPS_PER_CHECK = 4096;
+/** and so many more for each machine, so that checking costs a small share of the work however many there are. */
+const STEPS_PER_MACHINE = 64;
 /** Passes over what a step has set off; a pass answers requests that were read, and those are bounded. */
 const PASSES_MAX = 1_000_000;
 
@@ -77,6 +79,7 @@ export function createNode(config: NodeConfig): Node {
     complaints: { sinceMs: 0, count: 0, suppressed: 0 },
     exit: null,
     stepsCount: 0,
+    checkAt: STEPS_PER_CHECK,
   };
 }
 
@@ -91,7 +94,9 @@ export function stepNode(node: Node, env: Env, input: Input, out: Outbox): void 
     return;
   }
   node.stepsCount += 1;
-  if (node.stepsCount % STEPS_PER_CHECK === 0) checkNode(node);
+  if (node.stepsCount < node.checkAt) return;
+  node.checkAt = node.stepsCount + STEPS_PER_CHECK + STEPS_PER_MACHINE * node.machines.size;
+  checkNode(node);
 }
 
 /** When the node next wants a 'wake', on the clock of `env.nowMs`; Infinity for never. Asked after every step. */

@@ -158,4 +158,6 @@ export interface Node {
   exit: { readonly code: number; readonly reason: string } | null;
   /** Inputs taken, for the rhythm of whole-node checks. */
   stepsCount: number;
+  /** The count of steps at which the whole node is checked next. */
+  checkAt: number;
 }
