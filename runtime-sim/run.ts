@@ -24,7 +24,17 @@ import { beginTroubles, fireTrouble, healAll, restartUs, type Troubles, troubleS
 import { createObserver, type Observer } from './workload/observer.ts';
 import { forgetSends, PRODUCING, type ProducingOptions } from './workload/producing.ts';
 import { isReadingDone, READING, type ReadingOptions } from './workload/reading.ts';
-import { addActor, createWorld, type Hooks, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
+import {
+  addActor,
+  createWorld,
+  EndlessError,
+  type Hooks,
+  inputAt,
+  runUntil,
+  startAt,
+  tellLine,
+  type World,
+} from './world.ts';
 
 /** What to run. */
 export interface RunOptions {
@@ -45,6 +55,9 @@ const HEALED_WORK_MS = 3_000;
 export const ANSWER_MAX_MS = 30_000;
 /** A final reader is through after so long. */
 const AUDIT_MAX_MS = 60_000;
+/** Steps that a run may take, whatever its length, and for each millisecond of it: ten times what is usual. */
+const STEPS_MAX = 200_000;
+const STEPS_PER_MS_MAX = 10;
 const DELIVERY_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 2_000;
 const NODE_NAME = 'node-1';
@@ -95,6 +108,7 @@ function nodeConfig(plan: Plan): NodeConfig {
 
 function prepare(options: RunOptions, plan: Plan): Run {
   const world = createWorld(options.seed, SIMULATED_CODECS, options.checks ?? true);
+  world.stepsMax = STEPS_MAX + STEPS_PER_MS_MAX * plan.durationMs;
   world.network.mood.chunkPpm = plan.chunkPpm;
   world.network.mood.jitterUs = plan.jitterUs;
   const partitions = Array.from({ length: plan.partitions }, (_, partition) => ({ topic: TOPIC, partition }));
@@ -235,6 +249,7 @@ function late(checker: string, sentence: string): Complaint {
 }
 
 function raised(thrown: unknown): Complaint {
+  if (thrown instanceof EndlessError) return late('endless', thrown.message);
   const error = thrown instanceof Error ? thrown : new Error('something that is no error was thrown');
   const isAssertion = error.name === 'AssertionError';
   // Engines word their own errors differently, so only our texts may become part of a result.

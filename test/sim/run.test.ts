@@ -1,0 +1,36 @@
+/** Whole runs: the same twice, clean where nothing is planted, and blind to the real world. */
+import { expect, test } from 'vitest';
+import { withoutRealWorld } from '../../runtime-sim/ban.ts';
+import { runSeed } from '../../runtime-sim/run.ts';
+import { SCENARIOS } from '../../scenarios/list.ts';
+
+test.each(SCENARIOS.map(({ name }) => name))('%s: a short run keeps every promise and is the same twice', (name) => {
+  const scenarios = SCENARIOS.filter((scenario) => scenario.name === name);
+  const first = runSeed({ seed: 11, scenarios, durationMs: 4_000 });
+  expect(first.violations).toEqual([]);
+  expect(first.figures.acknowledged).toBeGreaterThan(20);
+  const second = runSeed({ seed: 11, scenarios, durationMs: 4_000 });
+  expect(second.hash).toBe(first.hash);
+  expect(second.figures).toEqual(first.figures);
+});
+
+test('two seeds are two runs', () => {
+  const scenarios = SCENARIOS.filter(({ name }) => name === 'calm');
+  const hashes = [1, 2].map((seed) => runSeed({ seed, scenarios, durationMs: 500 }).hash);
+  expect(hashes[0]).not.toBe(hashes[1]);
+});
+
+test('checking invariants does not change the run', () => {
+  const scenarios = SCENARIOS.filter(({ name }) => name === 'power-loss');
+  const checked = runSeed({ seed: 5, scenarios, durationMs: 2_000, checks: true });
+  expect(runSeed({ seed: 5, scenarios, durationMs: 2_000, checks: false }).hash).toBe(checked.hash);
+});
+
+test('clocks, dice and timers of the real world throw inside and are back afterwards', () => {
+  const before = [Date.now, Math.random, setTimeout];
+  expect(() => withoutRealWorld(() => Date.now())).toThrow(/not be the same run twice/);
+  expect(() => withoutRealWorld(() => Math.random())).toThrow(/not be the same run twice/);
+  expect(() => withoutRealWorld(() => setTimeout(() => {}, 0))).toThrow(/not be the same run twice/);
+  expect([Date.now, Math.random, setTimeout]).toEqual(before);
+  expect(Date.now()).toBeGreaterThan(0);
+});
