@@ -72,7 +72,7 @@ async function trace(interval: string): Promise<Traced> {
   return readTrace(readFileSync(output, 'utf8'));
 }
 
-/** Reads a trace: one request is under way at a time, so whatever leaves while a batch is unsynced is an answer to it. */
+/** Reads a trace: one request is under way at a time, so what leaves while a batch is unsynced is its answer. */
 function readTrace(text: string): Traced {
   let [syncs, answers, answersTooEarly] = [0, 0, 0];
   let written = 0;
