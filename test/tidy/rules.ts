@@ -28,8 +28,11 @@ export const purity: Rule = (source) => {
   const names = new Map(
     [...tables.BANNED_NAMES, ...(inCore ? tables.BANNED_IN_CORE : [])].map((ban) => [ban.name, ban.instead]),
   );
-  for (const name of tables.NAMES_ALLOWED.get(source.path) ?? []) names.delete(name);
   const members = new Map(tables.BANNED_MEMBERS.map((ban) => [ban.name, ban.instead]));
+  for (const name of tables.NAMES_ALLOWED.get(source.path) ?? []) {
+    names.delete(name);
+    members.delete(name);
+  }
   const findings: Finding[] = [];
   const add = (node: ts.Node, text: string): void => {
     findings.push(at(source, lineAt(source, node.getStart()), text));
