@@ -29,6 +29,8 @@ interface Options {
 
 /** What statfs says of a file system in memory, where a sync costs nothing. */
 const TMPFS_TYPE = 0x01021994;
+/** The exit code after an interruption, as shells count. */
+const INTERRUPTED = 130;
 const SHORT = { pairs: 1, seconds: 4 };
 
 async function main(options: Options): Promise<number> {
@@ -49,6 +51,9 @@ async function main(options: Options): Promise<number> {
     return 2;
   }
   const folder = mkdtempSync(join(options.folder, 'bench-'));
+  // An interrupted benchmark leaves neither processes nor data: `process.ts` kills what runs when we exit.
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(INTERRUPTED));
   const plan: Plan = {
     ...(options.short ? SHORT : { pairs: options.pairs, seconds: options.seconds }),
     sides: options.sides.split(',') as SideName[],
@@ -57,17 +62,13 @@ async function main(options: Options): Promise<number> {
   };
   const rows: Row[] = [];
   let failed = 0;
-  try {
-    for (const name of names) {
-      try {
-        rows.push(...((await ROWS.get(name)?.(plan)) ?? []));
-      } catch (error) {
-        failed++;
-        process.stderr.write(`${name} failed: ${error instanceof Error ? error.message : String(error)}\n`);
-      }
+  for (const name of names) {
+    try {
+      rows.push(...((await ROWS.get(name)?.(plan)) ?? []));
+    } catch (error) {
+      failed++;
+      process.stderr.write(`${name} failed: ${error instanceof Error ? error.message : String(error)}\n`);
     }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
   report(rows, plan, options.json === true);
   return failed === 0 ? 0 : 1;

@@ -40,6 +40,7 @@ export async function startSide(name: SideName, synced: boolean, parentFolder: s
   const port = await freePort();
   const startedMs = performance.now();
   const answered = firstAnswer(port).then(() => performance.now());
+  answered.catch(() => {}); // It is awaited below, unless the process does not even start.
   const started = await startProcess(name, port, settings, parentFolder);
   // Kafka's folder is formatted before its process starts, which is not part of a start.
   const startMs = (await answered) - (started.startedMs ?? startedMs);
