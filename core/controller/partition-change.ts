@@ -35,11 +35,6 @@ export interface Wanted {
   readonly uncleanBroker: number;
 }
 
-interface Election {
-  readonly leader: number;
-  readonly isUnclean: boolean;
-}
-
 const NONE: readonly number[] = [];
 
 function isSame(a: readonly number[], b: readonly number[]): boolean {
@@ -63,23 +58,20 @@ function eligible(before: PartitionImage, rules: ChangeRules, wanted: Wanted): r
   return candidates.filter((id) => !wanted.isr.includes(id) && id !== wanted.uncleanBroker);
 }
 
-function elect(before: PartitionImage, rules: ChangeRules, isr: readonly number[], elr: readonly number[]): Election {
+/** Who is to lead; -1 if nobody may. Whoever is not in the set that counts was elected uncleanly. */
+function elect(before: PartitionImage, rules: ChangeRules, isr: readonly number[], elr: readonly number[]): number {
   const sound = isr.length === 0 ? elr : isr;
   const preferred = before.replicas[0] ?? -1;
-  if (rules.election === 'preferred' && mayLead(preferred, before, rules, sound)) return clean(preferred);
-  if (mayLead(before.leader, before, rules, sound)) return clean(before.leader);
-  for (const id of before.replicas) if (mayLead(id, before, rules, sound)) return clean(id);
+  if (rules.election === 'preferred' && mayLead(preferred, before, rules, sound)) return preferred;
+  if (mayLead(before.leader, before, rules, sound)) return before.leader;
+  for (const id of before.replicas) if (mayLead(id, before, rules, sound)) return id;
   const last = before.lastKnownElr.length === 1 ? (before.lastKnownElr[0] ?? -1) : -1;
-  const isDeserted = rules.isElrEnabled && isr.length === 0 && elr.length === 0;
-  if (isDeserted && last >= 0 && rules.isAcceptable(last, before)) return { leader: last, isUnclean: true };
+  const isDeserted = rules.isElrEnabled && sound.length === 0;
+  if (isDeserted && last >= 0 && rules.isAcceptable(last, before)) return last;
   if (rules.election === 'unclean') {
-    for (const id of before.replicas) if (rules.isAcceptable(id, before)) return { leader: id, isUnclean: true };
+    for (const id of before.replicas) if (rules.isAcceptable(id, before)) return id;
   }
-  return clean(-1);
-}
-
-function clean(leader: number): Election {
-  return { leader, isUnclean: false };
+  return -1;
 }
 
 /** Whether a replica holds everything committed and is there. */
@@ -99,9 +91,10 @@ export function changeOf(
   const { value } = change;
   let isr = wanted.isr;
   let elr = eligible(before, rules, wanted);
-  const { leader, isUnclean } = elect(before, rules, isr, elr);
+  const leader = elect(before, rules, isr, elr);
   if (leader !== before.leader) {
     value.leader = leader;
+    const isUnclean = leader >= 0 && !(isr.length === 0 ? elr : isr).includes(leader);
     if (isUnclean) {
       isr = [leader];
       elr = NONE;
@@ -113,7 +106,8 @@ export function changeOf(
   }
   if (!isSame(elr, before.elr)) value.eligibleLeaderReplicas = [...elr];
   const mayBeEmpty = rules.isElrEnabled;
-  if ((isr.length > 0 || mayBeEmpty) && !isSame(isr, before.isr)) value.isr = isr as number[]; // Records and images share arrays; neither changes them.
+  // Records and images share arrays; neither changes them.
+  if ((isr.length > 0 || mayBeEmpty) && !isSame(isr, before.isr)) value.isr = isr as number[];
   const needsEpoch = value.leader === -2 && value.isr !== null && bumpsEpochOnShrink(rules.level);
   if (needsEpoch && lacks(isr, before.isr)) value.leader = before.leader;
   if (rules.isElrEnabled) rememberLeader(before, change);

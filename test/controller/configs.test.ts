@@ -243,7 +243,8 @@ describe('UpdateFeatures', () => {
       'metadata.version',
       29,
       3,
-      'Unsupported metadata.version downgrade from 33 to 29. Unsafe metadata downgrade is not supported in this version.',
+      'Unsupported metadata.version downgrade from 33 to 29. Unsafe metadata downgrade is not supported in this ' +
+        'version.',
     ],
     ['foo', 1, 1, 'Invalid update version 1 for feature foo. Local controller 1 does not support this feature.'],
     [

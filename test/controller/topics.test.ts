@@ -256,7 +256,8 @@ describe('CreateTopics', () => {
     expect(create(cluster, wanted('t', assigned([0, 1])))[0]).toMatchObject({
       errorCode: 39,
       errorMessage:
-        'All brokers specified in the manual partition assignment for partition 0 are fenced or in controlled shutdown.',
+        'All brokers specified in the manual partition assignment for partition 0 are fenced or in controlled ' +
+        'shutdown.',
     });
     beat(cluster, 1);
     expect(create(cluster, wanted('t'))[0]?.errorCode).toBe(0);

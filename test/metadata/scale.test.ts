@@ -1,6 +1,6 @@
 /**
- * Figures at the size of a large cluster. They are printed, and held only to bounds far above what was measured, because
- * the machine is shared; what is asserted of the images is exact.
+ * Figures at the size of a large cluster. They are printed, and held only to bounds far above what was measured,
+ * because machines are shared; what is asserted of the images is exact.
  */
 import { describe, expect, it } from 'vitest';
 import { fenceBroker } from '../../core/controller/brokers.ts';
