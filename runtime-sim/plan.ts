@@ -1,4 +1,7 @@
-/** Draws from a scenario what one seed does. Every draw has the site 'plan' or 'settings', so that a run's own are free. */
+/**
+ * Draws from a scenario what one seed does. Every draw has the site 'plan' or 'settings', so that a run's own draws are
+ * free.
+ */
 import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
 import type { Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
 

@@ -1,10 +1,10 @@
 /**
  * One run: a seed and a scenario in, a verdict and a hash out. A function of its arguments alone.
  *
- * The run has four parts. Troubles: the plan's families strike while clients work. Heal: troubles end for good, the node
- * is started if it is down, clients go on for a while and must be served. Quiet: clients send nothing more, and every
- * send must be answered within a bound. Audit: fresh readers read every partition from start to end; what they see is
- * the truth that the history is judged by.
+ * The run has four parts. Troubles: the plan's families strike while clients work. Heal: troubles end for good, the
+ * node is started if it is down, clients go on for a while and must be served. Quiet: clients send nothing more, and
+ * every send must be answered within a bound. Audit: fresh readers read every partition from start to end; what they
+ * see is the truth that the history is judged by.
  */
 import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import { parseSettings } from '../core/config/parse.ts';
@@ -252,13 +252,7 @@ function raised(thrown: unknown): Complaint {
   if (thrown instanceof EndlessError) return late('endless', thrown.message);
   const error = thrown instanceof Error ? thrown : new Error('something that is no error was thrown');
   const isAssertion = error.name === 'AssertionError';
-  // Engines word their own errors differently, so only our texts may become part of a result.
-  const where = (error.stack ?? '')
-    .split('\n')
-    .slice(1, 4)
-    .map((line) => line.trim().replace(/\(.*\//, '('))
-    .join(' ');
-  const sentence = isAssertion ? `${error.message} ${where}` : `${error.name}: ${error.message} ${where}`;
+  const sentence = isAssertion ? error.message : `${error.name}: ${error.message}`;
   return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence };
 }
 

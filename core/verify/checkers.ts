@@ -144,7 +144,8 @@ function findDisorder(facts: Facts): Violation[] {
     const line = `${send.producer}/${send.partition}`;
     const before = last.get(line);
     if (before !== undefined && offset < before.offset) {
-      const sentence = `value ${send.value} lies at ${nameOf(facts, send.partition)}@${offset}, before value ${before.value} at ${before.offset}, which was sent earlier`;
+      const earlier = `value ${before.value} at ${before.offset}, which was sent earlier`;
+      const sentence = `value ${send.value} lies at ${nameOf(facts, send.partition)}@${offset}, before ${earlier}`;
       report(found, 'nonmonotonic-send', 4, send.partition, sentence);
     }
     last.set(line, { offset, value: send.value });

@@ -247,3 +247,8 @@ export function dropEnd(network: Network, end: End): void {
   const { connections } = hostOf(network, end.actor);
   if (connections.get(end.connection) === end) connections.delete(end.connection);
 }
+
+/** Tells the actor of an end something. */
+export function deliverTo(end: End, input: NetworkInput, deliveries: Delivery[]): void {
+  deliveries.push({ actor: end.actor, life: end.life, input });
+}

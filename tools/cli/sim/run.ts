@@ -69,8 +69,8 @@ function wordsText(result: RunResult, tookMs: number, command: RunCommand): stri
   lines.push(
     `${figures.sends} records sent: ${figures.acknowledged} acknowledged in ${figures.acknowledgedBatches} batches, ` +
       `${figures.failed} failed, ${figures.unknown} unknown; ${figures.reads} read`,
-    `${figures.crashes} crashes, ${figures.powerLosses} power losses, ${figures.recoveriesCrashed} of them in recovery; ` +
-      `${figures.starts} starts; ${figures.filesTorn} files torn, ${figures.filesCut} cut, ` +
+    `${figures.crashes} crashes, ${figures.powerLosses} power losses, ${figures.recoveriesCrashed} of them in ` +
+      `recovery; ${figures.starts} starts; ${figures.filesTorn} files torn, ${figures.filesCut} cut, ` +
       `${figures.filesLost} lost new bytes, ${figures.namesLost} names lost`,
     `${figures.connections} connections, ${figures.resets} reset; ${figures.diskErrors} disk errors; ` +
       `${figures.bitsRotten} bits rotten`,
