@@ -84,7 +84,10 @@ export interface Refusal {
 /** The most records that one request may cause; Kafka's limit. */
 export const RECORDS_PER_REQUEST_MAX = 10_000;
 
-/** A controller at an image, which it takes over at `nowMs`: all registered brokers get a fresh session. */
+/**
+ * A controller at an image, which it takes over at `nowMs`. Brokers that take part get a fresh session, save the one
+ * in this very process: if that one registers anew, its earlier life is over, and it need not wait for a session's end.
+ */
 export function createController(
   config: ControllerConfig,
   image: MetadataImage,
@@ -93,7 +96,8 @@ export function createController(
 ): Controller {
   const controller: Controller = { config, image, sessions: new Map(), lookalikes: new Map(), dice: seed | 0 };
   for (const broker of image.cluster.brokers.values()) {
-    if (!broker.fenced) controller.sessions.set(broker.id, freshSession(nowMs));
+    const isOwn = broker.id === config.nodeId;
+    if (!broker.fenced && !isOwn) controller.sessions.set(broker.id, freshSession(nowMs));
   }
   for (const [name] of mapEntries(image.topics.idByName)) addLookalike(controller.lookalikes, name);
   return controller;

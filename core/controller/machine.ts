@@ -1,0 +1,129 @@
+/**
+ * The controller as a machine for coordination: loading by the metadata loader, deciding by handlers, replay into the
+ * image. Its view is the image, so that whoever follows the committed log has the very objects that the controller
+ * has.
+ */
+import type { ActivateContext, Activation, Decision, HandleContext, Machine, Place } from '../coordination/machine.ts';
+import type { MetadataDelta } from '../metadata/draft.ts';
+import { bootstrapRecords, unservedFeatures } from '../metadata/features.ts';
+import type { MetadataImage, Provenance } from '../metadata/image.ts';
+import { createLoader, type Loader, loadBatch } from '../metadata/loader.ts';
+import {
+  decodeMetadataRecord,
+  encodeMetadataRecord,
+  type MetadataRecord,
+  metadataRecord,
+} from '../metadata/records.ts';
+import { snapshotRecords } from '../metadata/snapshot.ts';
+import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
+import { fenceBroker } from './brokers.ts';
+import { type ControllerKey, handle } from './handle.ts';
+import { type Controller, type ControllerConfig, createController, replayRecords } from './state.ts';
+
+/** What the controller is asked: a request of its API, with as many fresh uuids as `idsNeeded` says, or to fence. */
+export type ControllerRequest =
+  | {
+      readonly kind: 'api';
+      readonly apiKey: ControllerKey;
+      readonly version: number;
+      readonly body: RequestOf<ControllerKey>;
+      readonly ids: string[];
+    }
+  /** The broker is known to be dead, or was silent for a session. Its response is null. */
+  | { readonly kind: 'fence'; readonly broker: number };
+
+/** The types of the controller's machine. */
+export interface ControllerShapes {
+  readonly config: ControllerConfig;
+  readonly state: Controller;
+  readonly loading: Loader;
+  readonly request: ControllerRequest;
+  readonly record: MetadataRecord;
+  readonly response: ResponseInputOf<ControllerKey> | null;
+  readonly change: MetadataDelta;
+  readonly view: MetadataImage;
+}
+
+/** The controller, for coordination. */
+export const CONTROLLER: Machine<ControllerShapes> = {
+  beginLoad: () => createLoader(),
+  load: (loader, records, place) => {
+    const loaded = loadBatch(loader, records, provenanceOf(place));
+    return 'problem' in loaded ? loaded.problem : null;
+  },
+  activate,
+  handle: decide,
+  replay: (controller, records, place) => replayRecords(controller, records, provenanceOf(place)),
+  encode: encodeMetadataRecord,
+  decode: decodeMetadataProblem,
+  view: (controller) => controller.image,
+  snapshot: sliceOf,
+  isEqual: isSameImage,
+};
+
+function provenanceOf({ nextOffset, leaderEpoch, timestampMs }: Place): Provenance {
+  return { offset: nextOffset - 1, epoch: leaderEpoch, timestampMs };
+}
+
+function activate(loader: Loader, context: ActivateContext<ControllerShapes>): Activation<ControllerShapes> | string {
+  const { config, seed, nowMs, isNew, bootstrap } = context;
+  const unserved = unservedFeatures(loader.image);
+  if (unserved.length > 0) {
+    const list = unserved.map(({ name, level }) => `${name}=${level}`).join(', ');
+    return `the cluster has finalized features that this node does not serve: ${list}`;
+  }
+  const state = createController(config, loader.image, seed, nowMs);
+  if (isNew) return { state, records: firstRecords(config, bootstrap) };
+  // A controller that died in a transaction did not end it.
+  const reason = 'the controller that began it is gone';
+  const isOpen = loader.transaction !== null;
+  return { state, records: isOpen ? [metadataRecord('AbortTransactionRecord', 0, { reason })] : [] };
+}
+
+/** What the formatted directory asks for, and what its features need. */
+function firstRecords(config: ControllerConfig, bootstrap: readonly MetadataRecord[]): MetadataRecord[] {
+  const levels = bootstrap.flatMap((record) =>
+    record.kind === 'FeatureLevelRecord' ? [{ name: record.value.name, level: record.value.featureLevel }] : [],
+  );
+  const records = bootstrapRecords(minInsyncOf(config), levels.length === 0 ? undefined : levels);
+  return [...records, ...bootstrap.filter((record) => record.kind !== 'FeatureLevelRecord')];
+}
+
+function decide(controller: Controller, context: HandleContext, request: ControllerRequest): Decision<ControllerShapes> {
+  if (request.kind === 'fence') {
+    return { records: fenceBroker(controller, request.broker), response: null, isAtomic: false };
+  }
+  const { apiKey, version, body, ids } = request;
+  return handle(controller, { ...context, ids }, apiKey, version, body);
+}
+
+function decodeMetadataProblem(value: Uint8Array): { readonly record: MetadataRecord } | { readonly problem: string } {
+  const decoded = decodeMetadataRecord(value);
+  return 'problem' in decoded ? { problem: decoded.problem.sentence } : decoded;
+}
+
+/** Walks past what was written already: a snapshot of n records in slices of m costs n/m/2 times its records. */
+function sliceOf(
+  image: MetadataImage,
+  from: number,
+  countMax: number,
+): { readonly records: readonly MetadataRecord[]; readonly next: number } {
+  const records: MetadataRecord[] = [];
+  let at = 0;
+  for (const record of snapshotRecords(image)) {
+    if (at >= from + countMax) return { records, next: at };
+    if (at >= from) records.push(record);
+    at += 1;
+  }
+  return { records, next: -1 };
+}
+
+/** Whether two images hold the same. Quick where parts are the same objects; else every record is compared. */
+function isSameImage(a: MetadataImage, b: MetadataImage): boolean {
+  if (a === b) return true;
+  const texts = (image: MetadataImage): string[] =>
+    [...snapshotRecords(image)].map((record) => encodeMetadataRecord(record).join()).sort();
+  const one = texts(a);
+  const other = texts(b);
+  return one.length === other.length && one.every((text, i) => text === other[i]);
+}
