@@ -14,7 +14,7 @@ import {
   type MetadataRecord,
   metadataRecord,
 } from '../metadata/records.ts';
-import { snapshotRecords } from '../metadata/snapshot.ts';
+import { imageFromRecords, snapshotRecords } from '../metadata/snapshot.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { fenceBroker } from './brokers.ts';
 import { type ControllerKey, handle } from './handle.ts';
@@ -67,17 +67,20 @@ function provenanceOf({ nextOffset, leaderEpoch, timestampMs }: Place): Provenan
 
 function activate(loader: Loader, context: ActivateContext<ControllerShapes>): Activation<ControllerShapes> | string {
   const { config, seed, nowMs, isNew, bootstrap } = context;
-  const unserved = unservedFeatures(loader.image);
+  const first = isNew ? firstRecords(config, bootstrap) : [];
+  // What a new log is to begin with is judged before it is written.
+  const image = isNew ? imageFromRecords(first, loader.image.provenance) : loader.image;
+  if (typeof image === 'string') return image;
+  const unserved = unservedFeatures(image);
   if (unserved.length > 0) {
     const list = unserved.map(({ name, level }) => `${name}=${level}`).join(', ');
     return `the cluster has finalized features that this node does not serve: ${list}`;
   }
   const state = createController(config, loader.image, seed, nowMs);
-  if (isNew) return { state, records: firstRecords(config, bootstrap) };
   // A controller that died in a transaction did not end it.
   const reason = 'the controller that began it is gone';
   const isOpen = loader.transaction !== null;
-  return { state, records: isOpen ? [metadataRecord('AbortTransactionRecord', 0, { reason })] : [] };
+  return { state, records: isOpen ? [metadataRecord('AbortTransactionRecord', 0, { reason })] : first };
 }
 
 /** What the formatted directory asks for, and what its features need. */
@@ -85,11 +88,16 @@ function firstRecords(config: ControllerConfig, bootstrap: readonly MetadataReco
   const levels = bootstrap.flatMap((record) =>
     record.kind === 'FeatureLevelRecord' ? [{ name: record.value.name, level: record.value.featureLevel }] : [],
   );
-  const records = bootstrapRecords(minInsyncOf(config), levels.length === 0 ? undefined : levels);
+  const minInsync = Number(config.given.get('min.insync.replicas') ?? '1');
+  const records = bootstrapRecords(minInsync, levels.length === 0 ? undefined : levels);
   return [...records, ...bootstrap.filter((record) => record.kind !== 'FeatureLevelRecord')];
 }
 
-function decide(controller: Controller, context: HandleContext, request: ControllerRequest): Decision<ControllerShapes> {
+function decide(
+  controller: Controller,
+  context: HandleContext,
+  request: ControllerRequest,
+): Decision<ControllerShapes> {
   if (request.kind === 'fence') {
     return { records: fenceBroker(controller, request.broker), response: null, isAtomic: false };
   }

@@ -12,18 +12,14 @@ import { lastEpoch } from './epochs.ts';
 import type { Log } from './state.ts';
 import type { AppendOutcome } from './types.ts';
 
-/**
- * Appends one batch of our own making, of whatever kind; its base offset and leader epoch are set anew. Null when the
- * log takes nothing at the moment: it is not open, or the disk does not answer.
- */
-export function appendOwn(
-  log: Log,
-  env: Env,
-  records: Uint8Array,
-  leaderEpoch: number,
-  out: Outbox,
-): AppendOutcome | null {
-  if (log.state !== 'open' || log.writes.length >= WRITES_MAX) return null;
+/** How many more appends the log takes before the disk must answer; 0 while it is not open. */
+export function roomOfLog(log: Log): number {
+  return log.state === 'open' ? WRITES_MAX - log.writes.length : 0;
+}
+
+/** Appends one batch of our own making, of whatever kind; its base offset and leader epoch are set anew. Only with room. */
+export function appendOwn(log: Log, env: Env, records: Uint8Array, leaderEpoch: number, out: Outbox): AppendOutcome {
+  assert(roomOfLog(log) > 0, 'a batch of our own is appended with room');
   assert(leaderEpoch >= lastEpoch(log.epochs), 'a leader appends under the latest epoch');
   assert(records.length <= log.config.segmentBytes, 'a batch of our own fits into a segment');
   return appendChecked(log, env, records, dataViewOf(records), leaderEpoch, out);

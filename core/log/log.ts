@@ -22,11 +22,13 @@ import { activeSegment, type Log } from './state.ts';
 import type { LogEvent } from './types.ts';
 
 export { appendAsLeader } from './append.ts';
+export { appendOwn, roomOfLog } from './append-own.ts';
 export { openLog } from './opening.ts';
 export { type ReadRequest, readLog } from './read.ts';
 export { recoveryPoint } from './settle.ts';
 export { createLog, type DamagedRange, type Log, type LogOptions } from './state.ts';
 export { findTimestamp, maxTimestamp, type TimestampOutcome } from './timestamp.ts';
+export { deleteBelow, rollLog } from './trim.ts';
 
 /** Takes an answer of the disk whose owner is `log.owner`. One for a ticket that is not known any more is dropped. */
 export function stepLog(log: Log, env: Env, input: DiskInput, out: Outbox, events: LogEvent[]): void {

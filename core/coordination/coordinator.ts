@@ -1,0 +1,310 @@
+/**
+ * Runs one machine on one log: loads it, hands it requests, appends what it decides, and lets nobody hear of anything
+ * that is not committed.
+ *
+ * Theory of operation. A request is handled on the live state; its records are appended and replayed at once, in log
+ * order, so that the next request sees them. The response is parked until the high watermark covers them; a response
+ * without records waits for all that was appended before it, because it may have seen it. When the lead is lost or an
+ * append fails, the live state has run ahead of the truth: it is dropped with all that waits, and loaded again from
+ * what is committed. Refusals come before the append, never after.
+ *
+ * Invariants: `pending` and `parked` ascend by offset; everything in them is above the high watermark that was last
+ * told; `appendedTo` is the offset behind all that the live state has seen. A crash loses all of this.
+ */
+import { assert } from '../lib/assert.ts';
+import { createQueue, dequeue, enqueue, peek, type Queue, sift } from '../lib/queue.ts';
+import type { Env } from '../lib/world.ts';
+import type { ActivateContext, Decision, Machine, Place, Shapes } from './machine.ts';
+
+/** Responses that wait to be committed, at most; one more request is refused. */
+export const PARKED_MAX = 10_000;
+/** Records of one batch, at most, where a decision may be split. */
+export const BATCH_RECORDS_MAX = 2_000;
+/** A decision that may be split goes on in another batch behind so many bytes of values. */
+const BATCH_BYTES_SOFT = 1024 * 1024;
+
+/** The log under a coordinator, lent with every call. */
+export interface Journal {
+  /** The offset that the next record gets. */
+  readonly end: number;
+  /** Records below it are committed. */
+  readonly highWatermark: number;
+  /** How many more batches it takes before the disk must answer. */
+  readonly room: number;
+  /** The most bytes that the values of one batch may have, as `sizeBytes` counts them. */
+  readonly batchBytesMax: number;
+  readonly sizeBytes: (values: readonly Uint8Array[]) => number;
+  /** Appends one batch; only with room left, and while this node leads. */
+  readonly append: (values: readonly Uint8Array[]) => Place;
+}
+
+interface Pending<T extends Shapes> {
+  readonly place: Place;
+  readonly change: T['change'];
+  readonly view: T['view'];
+}
+
+interface Parked<T extends Shapes, W> {
+  readonly nextOffset: number;
+  readonly waiter: W;
+  readonly response: T['response'];
+}
+
+/** What is committed, as far as records go. */
+export interface Committed<T extends Shapes> {
+  readonly view: T['view'];
+  /** Of the last record that it holds. */
+  readonly place: Place;
+}
+
+/** The state; `W` is whoever waits for a response. */
+export interface Coordinator<T extends Shapes, W> {
+  stage: 'idle' | 'loading' | 'active';
+  /** While loading: what is built, and whether any record was seen. */
+  loading: T['loading'] | null;
+  isNew: boolean;
+  bootstrap: T['record'][];
+  loadedPlace: Place;
+  /** While active. */
+  state: T['state'] | null;
+  /** What is committed; null before the first load. */
+  committed: Committed<T> | null;
+  appendedTo: number;
+  readonly pending: Queue<Pending<T>>;
+  readonly parked: Queue<Parked<T, W>>;
+}
+
+/** What a coordinator tells its owner, in order. */
+export type CoordinatorEvent<T extends Shapes, W> =
+  /** The machine is loaded and takes requests; what is committed is `view`. */
+  | { readonly kind: 'active'; readonly view: T['view'] }
+  /** A batch is committed. Comes before the answers that depend on it. */
+  | { readonly kind: 'changed'; readonly change: T['change']; readonly place: Place }
+  | { readonly kind: 'answered'; readonly waiter: W; readonly response: T['response'] }
+  /** The machine takes no requests for the time being. */
+  | { readonly kind: 'inactive' }
+  /** The request may have been carried out or not: nobody knows yet. */
+  | { readonly kind: 'lost'; readonly waiter: W };
+
+/** Takes events; an array that may hold others besides will do. */
+export interface EventSink<T extends Shapes, W> {
+  push(event: CoordinatorEvent<T, W>): number;
+}
+
+/** What becomes of a request. */
+export type Submission<T extends Shapes> =
+  /** Nothing that it saw or did is uncommitted. */
+  | { readonly kind: 'answered'; readonly response: T['response'] }
+  /** An event 'answered' or 'lost' follows. */
+  | { readonly kind: 'parked' }
+  /** Nothing was done. inactive: not leading or still loading. busy: too much waits. tooLarge: an atomic decision. */
+  | { readonly kind: 'refused'; readonly reason: 'inactive' | 'busy' | 'tooLarge' };
+
+/** Before the first record. */
+export const NOWHERE: Place = { baseOffset: -1, nextOffset: 0, leaderEpoch: -1, timestampMs: -1 };
+
+/** A coordinator that has not been loaded. */
+export function createCoordinator<T extends Shapes, W>(): Coordinator<T, W> {
+  return {
+    stage: 'idle',
+    loading: null,
+    isNew: true,
+    bootstrap: [],
+    loadedPlace: NOWHERE,
+    state: null,
+    committed: null,
+    appendedTo: 0,
+    pending: createQueue(),
+    parked: createQueue(),
+  };
+}
+
+/** Begins to load: `loadValues` follows for each committed batch, then `activate`. */
+export function beginLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, machine: Machine<T>): void {
+  assert(coordinator.stage === 'idle', 'a coordinator is loaded from nothing');
+  coordinator.stage = 'loading';
+  coordinator.loading = machine.beginLoad();
+  coordinator.isNew = true;
+  coordinator.bootstrap = [];
+  coordinator.loadedPlace = NOWHERE;
+}
+
+/**
+ * Takes the values of one committed batch, or of a piece of a snapshot. A snapshot at offset 0 is what a new log is to
+ * begin with. A sentence if they cannot be read or do not fit.
+ */
+export function loadValues<T extends Shapes, W>(
+  coordinator: Coordinator<T, W>,
+  machine: Machine<T>,
+  values: readonly Uint8Array[],
+  place: Place,
+): string | null {
+  assert(coordinator.stage === 'loading', 'values are loaded while loading');
+  const records = decodeAll(machine, values);
+  if (typeof records === 'string') return records;
+  if (place.nextOffset === 0) {
+    coordinator.bootstrap.push(...records);
+    return null;
+  }
+  coordinator.isNew = false;
+  coordinator.loadedPlace = place;
+  return machine.load(coordinator.loading, records, place);
+}
+
+/** The records in values; a sentence if one cannot be read. */
+export function decodeAll<T extends Shapes>(
+  machine: Machine<T>,
+  values: readonly Uint8Array[],
+): T['record'][] | string {
+  const records: T['record'][] = [];
+  for (const value of values) {
+    const decoded = machine.decode(value);
+    if ('problem' in decoded) return decoded.problem;
+    records.push(decoded.record);
+  }
+  return records;
+}
+
+/** All that is committed is loaded: the machine takes requests. A sentence if this node cannot serve it. */
+export function activate<T extends Shapes, W>(
+  coordinator: Coordinator<T, W>,
+  machine: Machine<T>,
+  given: { readonly config: T['config']; readonly nowMs: number; readonly seed: number },
+  journal: Journal,
+  events: EventSink<T, W>,
+): string | null {
+  assert(coordinator.stage === 'loading', 'a coordinator is loaded before it is active');
+  const { isNew, bootstrap } = coordinator;
+  const context: ActivateContext<T> = { ...given, isNew, bootstrap };
+  const activation = machine.activate(coordinator.loading, context);
+  if (typeof activation === 'string') return activation;
+  coordinator.loading = null;
+  coordinator.bootstrap = [];
+  coordinator.stage = 'active';
+  coordinator.state = activation.state;
+  coordinator.appendedTo = journal.highWatermark;
+  const view = machine.view(activation.state);
+  coordinator.committed = { view, place: coordinator.loadedPlace };
+  events.push({ kind: 'active', view });
+  if (activation.records.length > 0) append(coordinator, machine, activation.records, journal);
+  return null;
+}
+
+/** Hands a request to the machine and appends what it decides. */
+export function submit<T extends Shapes, W>(
+  coordinator: Coordinator<T, W>,
+  machine: Machine<T>,
+  env: Env,
+  journal: Journal,
+  request: T['request'],
+  waiter: W,
+): Submission<T> {
+  if (coordinator.stage !== 'active') return { kind: 'refused', reason: 'inactive' };
+  if (coordinator.parked.size >= PARKED_MAX) return { kind: 'refused', reason: 'busy' };
+  const context = { nowMs: env.nowMs, nextOffset: journal.end };
+  const decision: Decision<T> = machine.handle(coordinator.state, context, request);
+  const { records, response } = decision;
+  const batches = split(machine, decision, journal);
+  if (batches === null) return { kind: 'refused', reason: 'tooLarge' };
+  if (batches.length > journal.room) return { kind: 'refused', reason: 'busy' };
+  let from = 0;
+  for (const values of batches) {
+    appendValues(coordinator, machine, records.slice(from, from + values.length), values, journal);
+    from += values.length;
+  }
+  if (coordinator.appendedTo <= journal.highWatermark) return { kind: 'answered', response };
+  enqueue(coordinator.parked, { nextOffset: coordinator.appendedTo, waiter, response });
+  return { kind: 'parked' };
+}
+
+/** The values of a decision, batch by batch; null if it does not fit. */
+function split<T extends Shapes>(machine: Machine<T>, decision: Decision<T>, journal: Journal): Uint8Array[][] | null {
+  const { records, isAtomic } = decision;
+  const batches: Uint8Array[][] = [];
+  let last: Uint8Array[] = [];
+  let lastBytes = 0;
+  for (const record of records) {
+    const isFull = !isAtomic && (last.length >= BATCH_RECORDS_MAX || lastBytes >= BATCH_BYTES_SOFT);
+    if (last.length === 0 || isFull) {
+      last = [];
+      lastBytes = 0;
+      batches.push(last);
+    }
+    const value = machine.encode(record);
+    last.push(value);
+    lastBytes += value.length;
+  }
+  return batches.every((values) => journal.sizeBytes(values) <= journal.batchBytesMax) ? batches : null;
+}
+
+function append<T extends Shapes, W>(
+  coordinator: Coordinator<T, W>,
+  machine: Machine<T>,
+  records: readonly T['record'][],
+  journal: Journal,
+): void {
+  const values = records.map((record) => machine.encode(record));
+  appendValues(coordinator, machine, records, values, journal);
+}
+
+/** Appends one batch and replays it: the live state has seen it from now on. */
+function appendValues<T extends Shapes, W>(
+  coordinator: Coordinator<T, W>,
+  machine: Machine<T>,
+  records: readonly T['record'][],
+  values: readonly Uint8Array[],
+  journal: Journal,
+): void {
+  const place = journal.append(values);
+  const change = machine.replay(coordinator.state, records, place);
+  coordinator.appendedTo = place.nextOffset;
+  enqueue(coordinator.pending, { place, change, view: machine.view(coordinator.state) });
+}
+
+/** The high watermark has moved up to `highWatermark`: changes are told, then responses leave. */
+export function commitTo<T extends Shapes, W>(
+  coordinator: Coordinator<T, W>,
+  highWatermark: number,
+  events: EventSink<T, W>,
+): void {
+  const { pending, parked } = coordinator;
+  for (let first = peek(pending); first !== undefined; first = peek(pending)) {
+    if (first.place.nextOffset > highWatermark) break;
+    dequeue(pending);
+    coordinator.committed = { view: first.view, place: first.place };
+    events.push({ kind: 'changed', change: first.change, place: first.place });
+  }
+  for (let first = peek(parked); first !== undefined; first = peek(parked)) {
+    if (first.nextOffset > highWatermark) break;
+    dequeue(parked);
+    events.push({ kind: 'answered', waiter: first.waiter, response: first.response });
+  }
+}
+
+/** The lead is lost, or an append failed: forgets all that is not committed, and the live state with it. */
+export function unload<T extends Shapes, W>(coordinator: Coordinator<T, W>, events: EventSink<T, W>): void {
+  const wasActive = coordinator.stage === 'active';
+  coordinator.stage = 'idle';
+  coordinator.loading = null;
+  coordinator.bootstrap = [];
+  coordinator.state = null;
+  sift(coordinator.pending, () => false);
+  const lost = sift(coordinator.parked, () => false);
+  if (wasActive) events.push({ kind: 'inactive' });
+  for (const { waiter } of lost) events.push({ kind: 'lost', waiter });
+}
+
+/** Throws AssertionError if an invariant is broken; true between any two steps. */
+export function checkCoordinator<T extends Shapes, W>(coordinator: Coordinator<T, W>, machine: Machine<T>): void {
+  const { stage, state, loading, pending, parked, committed } = coordinator;
+  assert((state !== null) === (stage === 'active'), 'there is a live state while active');
+  assert((loading !== null) === (stage === 'loading'), 'something is built while loading');
+  if (stage !== 'active') {
+    assert(pending.size === 0, 'nothing is pending without a live state');
+    assert(parked.size === 0, 'nobody waits without a live state');
+    return;
+  }
+  if (pending.size > 0 || committed === null) return;
+  // With nothing pending, what is committed is what is live.
+  assert(machine.isEqual(committed.view, machine.view(state)), 'the live state is the replay of what is committed');
+}

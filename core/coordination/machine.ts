@@ -1,0 +1,95 @@
+/**
+ * What a coordinator coordinates: a machine whose whole state is the replay of records, as Kafka's new coordinators
+ * have it. It is a table of pure functions, lent with every call, so that state holds no functions.
+ *
+ * The two rules. `handle` reads the state and returns records with a response; it changes nothing that a record is to
+ * change. `replay` alone does that, and gives the same state whether the records were just made or come from the log.
+ */
+
+/** The types of one machine. */
+export interface Shapes {
+  /** What the operator decided; plain data. */
+  readonly config: unknown;
+  /** The live state, changed in place. */
+  readonly state: unknown;
+  /** What is built while the log is being read. */
+  readonly loading: unknown;
+  readonly request: unknown;
+  readonly record: unknown;
+  readonly response: unknown;
+  /** What one batch has changed, for whoever follows the committed state. */
+  readonly change: unknown;
+  /** An immutable view of the state, taken at no cost: for snapshots and comparisons. */
+  readonly view: unknown;
+}
+
+/** Where a batch of records stands in the log. */
+export interface Place {
+  readonly baseOffset: number;
+  /** The offset behind its last record. */
+  readonly nextOffset: number;
+  readonly leaderEpoch: number;
+  /** When it was appended, ms since 1970. */
+  readonly timestampMs: number;
+}
+
+/** What a handler needs and cannot make. */
+export interface HandleContext {
+  /** Monotonic, ms. */
+  readonly nowMs: number;
+  /** The offset that the first record of the answer will have. */
+  readonly nextOffset: number;
+}
+
+/** What a handler decided. A refusal is a response without records. */
+export interface Decision<T extends Shapes> {
+  readonly records: readonly T['record'][];
+  readonly response: T['response'];
+  /** Whether the records must be in one batch. Records of several batches still follow each other undivided. */
+  readonly isAtomic: boolean;
+}
+
+/** What a machine that has been loaded begins with. */
+export interface Activation<T extends Shapes> {
+  readonly state: T['state'];
+  /** To be appended before anything else: the first records of a new log, the end of what was left half done. */
+  readonly records: readonly T['record'][];
+}
+
+/** What a machine is given when it becomes active. */
+export interface ActivateContext<T extends Shapes> {
+  readonly config: T['config'];
+  readonly nowMs: number;
+  readonly seed: number;
+  /** Whether the log holds no record at all. */
+  readonly isNew: boolean;
+  /** What the bootstrap snapshot asks a new log to begin with; empty for an older one. */
+  readonly bootstrap: readonly T['record'][];
+}
+
+/** The functions of a machine. */
+export interface Machine<T extends Shapes> {
+  /** Begins with nothing. */
+  readonly beginLoad: () => T['loading'];
+  /**
+   * Takes a committed batch, or a piece of a snapshot (whose place is that of the last record it holds). A sentence if
+   * the records do not fit: the log is damaged or not ours.
+   */
+  readonly load: (loading: T['loading'], records: readonly T['record'][], place: Place) => string | null;
+  /** All that is committed is loaded: the live state. A sentence if this node cannot serve it. */
+  readonly activate: (loading: T['loading'], context: ActivateContext<T>) => Activation<T> | string;
+  readonly handle: (state: T['state'], context: HandleContext, request: T['request']) => Decision<T>;
+  readonly replay: (state: T['state'], records: readonly T['record'][], place: Place) => T['change'];
+  readonly encode: (record: T['record']) => Uint8Array;
+  /** The record in a value; a sentence if it cannot be read. */
+  readonly decode: (value: Uint8Array) => { readonly record: T['record'] } | { readonly problem: string };
+  readonly view: (state: T['state']) => T['view'];
+  /** Records of a snapshot of `view` from the `from`th on, at most `countMax`; `next` is where to go on, -1 at the end. */
+  readonly snapshot: (
+    view: T['view'],
+    from: number,
+    countMax: number,
+  ) => { readonly records: readonly T['record'][]; readonly next: number };
+  /** Whether two views hold the same, for checks. */
+  readonly isEqual: (a: T['view'], b: T['view']) => boolean;
+}

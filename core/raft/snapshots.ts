@@ -1,0 +1,58 @@
+/**
+ * Which snapshots are kept, when the next is due, and how far the log is cut under them.
+ *
+ * The two newest are kept, and the log from the older one's end on: if the newest is found damaged, nothing is lost.
+ * Removing is not made durable: what a power loss brings back is removed again at the next start.
+ */
+import type { Env, Outbox } from '../lib/world.ts';
+import { deleteBelow } from '../log/log.ts';
+import type { LogEvent } from '../log/types.ts';
+import { askTidy } from './asks.ts';
+import { checkpointName, type SnapshotId } from './names.ts';
+import type { Raft } from './state.ts';
+
+/** Snapshots that are kept. */
+export const SNAPSHOTS_KEPT = 2;
+/** After a snapshot that could not be written, the next try waits so long, ms. */
+const RETRY_MS = 60_000;
+
+/** Where the log must begin at the latest: the end of the oldest snapshot that is kept. */
+export function keptFrom(snapshots: readonly SnapshotId[]): number {
+  return snapshots[Math.max(0, snapshots.length - SNAPSHOTS_KEPT)]?.endOffset ?? 0;
+}
+
+/** Removes the snapshots beyond those that are kept, and those that are of no use. */
+export function pruneSnapshots(raft: Raft, out: Outbox): void {
+  const newest = raft.snapshots[raft.snapshots.length - 1];
+  const isSuperseded = (id: SnapshotId): boolean => newest !== undefined && id.endOffset < newest.endOffset;
+  const gone = raft.snapshots.splice(0, Math.max(0, raft.snapshots.length - SNAPSHOTS_KEPT));
+  gone.push(...raft.badSnapshots.filter(isSuperseded));
+  raft.badSnapshots = raft.badSnapshots.filter((id) => !isSuperseded(id));
+  for (const id of gone) askTidy(raft, { kind: 'remove', path: `${raft.folder}/${checkpointName(id)}` }, out);
+}
+
+/** A new snapshot is durable: older ones and the log below them may go. */
+export function addSnapshot(raft: Raft, env: Env, id: SnapshotId, out: Outbox, logEvents: LogEvent[]): void {
+  raft.snapshots.push(id);
+  pruneSnapshots(raft, out);
+  if (raft.log.state === 'open') deleteBelow(raft.log, keptFrom(raft.snapshots), out, logEvents);
+  scheduleSnapshot(raft, env);
+}
+
+/** The time-out of the next snapshot begins. */
+export function scheduleSnapshot(raft: Raft, env: Env): void {
+  raft.snapshotAtMs = env.nowMs + raft.config.snapshotIntervalMs;
+}
+
+/** A snapshot could not be written: tries again later. */
+export function postponeSnapshot(raft: Raft, env: Env): void {
+  raft.snapshotAtMs = env.nowMs + Math.min(RETRY_MS, raft.config.snapshotIntervalMs);
+  // Bytes count anew, lest a full disk be tried at every append.
+  raft.unsnapshottedBytes = Math.min(raft.unsnapshottedBytes, 1);
+}
+
+/** Whether the owner should begin a snapshot of what is committed. */
+export function isSnapshotDue(raft: Raft, env: Env): boolean {
+  if (raft.writing !== null || raft.lead?.isConfirmed !== true || raft.unsnapshottedBytes === 0) return false;
+  return raft.unsnapshottedBytes >= raft.config.snapshotBytes || env.nowMs >= raft.snapshotAtMs;
+}
