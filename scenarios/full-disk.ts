@@ -7,7 +7,7 @@ export const FULL_DISK: Scenario = {
   name: 'full-disk',
   proves: 'A full disk refuses records and loses none; once there is space the node goes on by itself.',
   durationMs: 60_000,
-  weight: 2,
+  weight: 4,
   workload: STEADY_LOAD,
   settings: SMALL_FILES,
   troubles: [

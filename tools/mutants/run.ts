@@ -17,6 +17,8 @@ import { type Mutant, parseMutant } from './patch.ts';
 interface Flags {
   readonly dir: string;
   readonly seeds: number;
+  /** How long troubles go on in each, as `sim` takes it. */
+  readonly for: string;
   readonly only?: string;
   readonly check: boolean;
   readonly missedMax: number;
@@ -57,8 +59,9 @@ function checkoutRoot(): string {
   return folder;
 }
 
-function play(folder: string, seeds: string, checks: boolean): SweepJson {
-  const flags = ['sweep', '--seeds', seeds, '--fresh', '--json', '--until-failure', ...(checks ? [] : ['--no-check'])];
+function play(folder: string, seeds: string, asked: Flags): SweepJson {
+  const flags = ['sweep', '--seeds', seeds, '--for', asked.for, '--fresh', '--json', '--until-failure'];
+  if (!asked.check) flags.push('--no-check');
   const options = { encoding: 'utf8', cwd: folder, maxBuffer: 64 * 1024 * 1024 } as const;
   const swept = spawnSync(process.execPath, [join(folder, 'dist/tools/cli/sim.js'), ...flags], options);
   const line = swept.stdout.trim().split('\n').pop() ?? '';
@@ -83,10 +86,10 @@ function hunt(root: string, work: string, clean: string, mutant: Mutant, flags: 
     applyMutant(folder, mutant);
     const complaint = compile(root, folder);
     if (complaint !== null) return outcome('error', 0, '', `it does not compile: ${complaint.slice(0, 600)}`);
-    const { runs, failures } = play(folder, `1..${flags.seeds}`, flags.check);
+    const { runs, failures } = play(folder, `1..${flags.seeds}`, flags);
     for (const failure of failures) {
       if (failure.acknowledged === 0) continue;
-      if (play(clean, String(failure.seed), flags.check).failures.length > 0) continue;
+      if (play(clean, String(failure.seed), flags).failures.length > 0) continue;
       const first = failure.violations[0];
       const detail = `seed ${failure.seed}, ${failure.scenario}: ${first?.sentence ?? 'another hash the second time'}`;
       return outcome('found', runs, first?.checker ?? 'hash', detail);
@@ -150,6 +153,7 @@ function main(): void {
     .description('Plants bugs in copies of the sources and sees whether the simulator finds them.')
     .option('--dir <folder>', 'where the patch files are', 'test/mutants')
     .option('--seeds <count>', 'how many seeds each may survive', readCount, 60)
+    .option('--for <duration>', 'how long troubles go on in each seed', '20s')
     .option('--only <name>', 'one mutant')
     .option('--no-check', 'no assertions: only the judges of histories find anything')
     .option('--missed-max <count>', 'how many may be missed', readCount, 0)
