@@ -229,7 +229,9 @@ function takeSlice<T extends Shapes, W>(
   }
   if (slice.isEnd) {
     const given = { config, nowMs: env.nowMs, seed };
-    return activate(coordinator, machine, given, journalOf(quorum.raft, env, out), events);
+    const problem = activate(coordinator, machine, given, journalOf(quorum.raft, env, out), events);
+    if (problem === null) raft.tidySnapshots(quorum.raft, out);
+    return problem;
   }
   raft.readMore(quorum.raft, env, out, raftEvents);
   return null;

@@ -7,14 +7,14 @@
  */
 import { ProtocolError } from '../lib/protocol-error.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { deleteBelow, latestEpoch, readLog } from '../log/log.ts';
-import type { LogEvent, ReadOutcome } from '../log/types.ts';
+import { latestEpoch, readLog } from '../log/log.ts';
+import type { ReadOutcome } from '../log/types.ts';
 import * as batch from '../protocol/batch.ts';
 import { failRaft } from './asks.ts';
 import { readControls, splitBatches } from './batches.ts';
 import { standForElection } from './election.ts';
 import { SLICE_BYTES } from './reading.ts';
-import { keptFrom, pruneSnapshots, scheduleSnapshot } from './snapshots.ts';
+import { scheduleSnapshot } from './snapshots.ts';
 import type { Opening, Raft, RaftEvent } from './state.ts';
 import { isVoter, KRAFT_VERSION_MAX, type VoterSet } from './voters.ts';
 
@@ -107,9 +107,6 @@ function finishOpening(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): 
     return;
   }
   raft.stage = 'open';
-  pruneSnapshots(raft, out);
-  const logEvents: LogEvent[] = [];
-  deleteBelow(raft.log, Math.min(keptFrom(raft.snapshots), raft.log.durable), out, logEvents);
   scheduleSnapshot(raft, env);
   standForElection(raft, out);
 }

@@ -31,7 +31,7 @@ import type { Raft, RaftAsk, RaftEvent, RaftFound, RaftOptions } from './state.t
 import { abandonSnapshot, takeWritten } from './writing.ts';
 
 export { beginReading, readMore } from './reading.ts';
-export { isSnapshotDue } from './snapshots.ts';
+export { isSnapshotDue, tidySnapshots } from './snapshots.ts';
 export type { Raft, RaftConfig, RaftEvent, RaftFound, RaftOptions, Slice } from './state.ts';
 export { beginSnapshot, writeSnapshot } from './writing.ts';
 

@@ -4,6 +4,7 @@
  * The two newest are kept, and the log from the older one's end on: if the newest is found damaged, nothing is lost.
  * Removing is not made durable: what a power loss brings back is removed again at the next start.
  */
+import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { deleteBelow } from '../log/log.ts';
 import type { LogEvent } from '../log/types.ts';
@@ -21,8 +22,25 @@ export function keptFrom(snapshots: readonly SnapshotId[]): number {
   return snapshots[Math.max(0, snapshots.length - SNAPSHOTS_KEPT)]?.endOffset ?? 0;
 }
 
+/**
+ * Removes what earlier lives left behind: snapshots that are superseded, and the log below the oldest that is kept.
+ * For the owner to ask for once it has found that it can serve what is here: before that, a foreign directory is left
+ * as it is.
+ */
+export function tidySnapshots(raft: Raft, out: Outbox): void {
+  pruneSnapshots(raft, out);
+  cutLog(raft, out);
+}
+
+function cutLog(raft: Raft, out: Outbox): void {
+  if (raft.log.state !== 'open') return;
+  const logEvents: LogEvent[] = [];
+  deleteBelow(raft.log, Math.min(keptFrom(raft.snapshots), raft.log.durable), out, logEvents);
+  assert(logEvents.length === 0, 'nobody reads below the newest snapshot but one');
+}
+
 /** Removes the snapshots beyond those that are kept, and those that are of no use. */
-export function pruneSnapshots(raft: Raft, out: Outbox): void {
+function pruneSnapshots(raft: Raft, out: Outbox): void {
   const newest = raft.snapshots[raft.snapshots.length - 1];
   const isSuperseded = (id: SnapshotId): boolean => newest !== undefined && id.endOffset < newest.endOffset;
   const gone = raft.snapshots.splice(0, Math.max(0, raft.snapshots.length - SNAPSHOTS_KEPT));
@@ -32,10 +50,9 @@ export function pruneSnapshots(raft: Raft, out: Outbox): void {
 }
 
 /** A new snapshot is durable: older ones and the log below them may go. */
-export function addSnapshot(raft: Raft, env: Env, id: SnapshotId, out: Outbox, logEvents: LogEvent[]): void {
+export function addSnapshot(raft: Raft, env: Env, id: SnapshotId, out: Outbox): void {
   raft.snapshots.push(id);
-  pruneSnapshots(raft, out);
-  if (raft.log.state === 'open') deleteBelow(raft.log, keptFrom(raft.snapshots), out, logEvents);
+  tidySnapshots(raft, out);
   scheduleSnapshot(raft, env);
 }
 
