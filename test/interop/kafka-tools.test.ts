@@ -26,6 +26,11 @@ describe.skipIf(problem !== null)("Apache Kafka's own tools", () => {
     const settings = new Map([['compression.type', codec]]);
     const load = { bootstrap: node.bootstrap, topic: `perf-${codec}`, records: 5000, recordBytes: 200, settings };
     expect((await producerPerformance(load)).records).toBe(5000);
+    const log = partitionFiles(node.dataFolder).find(
+      (name) => name.includes(`/perf-${codec}-0/`) && name.endsWith('.log'),
+    );
+    const dump = await dumpFiles([log ?? ''], { deep: false });
+    expect(dump.text).toMatch(new RegExp(`compresscodec: ${codec}`, 'i'));
   });
 
   it.each([0, 1])('the producer benchmark sends with acks=%i', async (acks) => {

@@ -1,0 +1,202 @@
+/**
+ * Two brokers that are asked the same: Apache Kafka and our daemon, with the same settings, over plain sockets and our
+ * own codecs. Whatever must differ between two brokers (ids, ports, the wording of messages) is put into one form
+ * before answers are compared; the rest is compared field by field.
+ */
+import { connect, type Socket } from 'node:net';
+import { ZERO_UUID } from '../../../core/lib/uuid.ts';
+import { decodeResponse, encodeRequest } from '../../../core/protocol/codec.ts';
+import { type ApiKey, apiOf } from '../../../core/protocol/messages/index.ts';
+import { defaultsOf, type Fields, inRange, isPlaced, isTagged } from '../../../core/protocol/schema.ts';
+import { startKafka } from '../../../tools/peers/kafka-broker.ts';
+import { startTidemark } from '../../../tools/peers/tidemark.ts';
+import { fill, join } from '../../broker/frames.ts';
+
+/** What a request came to when it was not answered. */
+export type NoAnswer = 'closed' | 'silent';
+
+/** A connection that asks one thing after the other. */
+export interface Wire {
+  /** The decoded answer. Fields of the body that are left out are at their defaults. */
+  readonly ask: (key: number, version: number, body: object) => Promise<Answer | NoAnswer>;
+  /** Sends bytes as they are and resolves to the frame that has the correlation id. */
+  readonly raw: (id: number, bytes: Uint8Array, waitMs?: number) => Promise<Uint8Array | NoAnswer>;
+  readonly close: () => void;
+}
+
+/** A decoded body, not typed: the cases look into many kinds of answers. */
+// biome-ignore lint/suspicious/noExplicitAny: the cases are checked by what two brokers answer, not by types.
+export type Answer = any;
+
+/** One of the two brokers. */
+export interface Peer {
+  readonly name: 'kafka' | 'tidemark';
+  readonly port: number;
+  /** A fresh connection. */
+  readonly connect: () => Promise<Wire>;
+  /** The connection that most cases share; a new one after it was closed. */
+  readonly wire: () => Promise<Wire>;
+  /** Topic ids by name, of topics that `topic` has made. */
+  readonly ids: Map<string, string>;
+  readonly stop: () => Promise<void>;
+}
+
+const SILENCE_MS = 15_000;
+const TOPIC_TRIES_MAX = 200;
+const CREATE_TOPICS = 19;
+const METADATA = 3;
+
+/** Starts both with the same settings. */
+export async function startPeers(settings: ReadonlyMap<string, string>): Promise<readonly [Peer, Peer]> {
+  const ours = new Map([['node.id', '1'], ...settings]);
+  const [kafka, tidemark] = await Promise.all([
+    startKafka({ heap: '512m', settings }),
+    startTidemark({ settings: ours }),
+  ]);
+  const stopTidemark = async (): Promise<void> => void (await tidemark.service.stop('SIGKILL'));
+  return [peer('kafka', kafka.port, kafka.stop), peer('tidemark', tidemark.port, stopTidemark)];
+}
+
+function peer(name: Peer['name'], port: number, stop: () => Promise<void>): Peer {
+  let shared: (Wire & { isOpen: () => boolean }) | null = null;
+  const wire = async (): Promise<Wire> => {
+    if (shared === null || !shared.isOpen()) shared = await open(port);
+    return shared;
+  };
+  return { name, port, connect: () => open(port), wire, ids: new Map(), stop };
+}
+
+/** The versions of an API that both serve. */
+export function versionsOf(key: number, from = 0): number[] {
+  const item = apiOf(key);
+  if (item === undefined) throw new Error(`no API ${key}`);
+  const versions: number[] = [];
+  for (let version = from; version <= item.advertised.until; version++) {
+    if (inRange(version, item.request.versions)) versions.push(version);
+  }
+  return versions;
+}
+
+/** Makes a topic as a client would, by asking for it, until it can be used. Resolves to its id. */
+export async function topic(peer: Peer, name: string): Promise<string> {
+  const known = peer.ids.get(name);
+  if (known !== undefined) return known;
+  const wire = await peer.wire();
+  for (let tries = 0; tries < TOPIC_TRIES_MAX; tries++) {
+    const body = { topics: [{ name, topicId: ZERO_UUID }], allowAutoTopicCreation: true };
+    const found: Answer = await wire.ask(METADATA, 12, body);
+    const [first] = found.topics;
+    if (first.errorCode === 0 && first.partitions.every((one: Answer) => one.errorCode === 0 && one.leaderId >= 0)) {
+      peer.ids.set(name, first.topicId);
+      return first.topicId;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`${peer.name} does not make topic ${name}`);
+}
+
+/** Makes a topic where asking for it is not enough; only Apache Kafka needs this. */
+export async function createTopic(peer: Peer, name: string, partitions: number): Promise<void> {
+  const topics = [{ name, numPartitions: partitions, replicationFactor: 1, assignments: [], configs: [] }];
+  const answer: Answer = await (await peer.wire()).ask(CREATE_TOPICS, 7, { topics, timeoutMs: 10_000 });
+  if (answer.topics[0].errorCode !== 0) throw new Error(`topic ${name}: error ${answer.topics[0].errorCode}`);
+}
+
+/** The answer with everything that differs between any two brokers in one form. */
+export function plain(peer: Peer, value: unknown, field = ''): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  if (Array.isArray(value)) return value.map((one) => plain(peer, one, field));
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(peer, one, name)]));
+  }
+  switch (field) {
+    case 'clusterId':
+      return value === null || value === '' ? value : 'CLUSTER';
+    case 'topicId':
+      return [...peer.ids].find(([, id]) => id === value)?.[0] ?? value;
+    case 'port':
+      return value === peer.port ? 'PORT' : value;
+    case 'errorMessage':
+    case 'batchIndexErrorMessage':
+      return value === null ? null : 'TEXT';
+    case 'sessionId':
+      return value === 0 ? 0 : 'SESSION';
+    case 'logAppendTimeMs':
+      return value === -1 ? -1 : 'TIME';
+    default:
+      return value;
+  }
+}
+
+/** The body without what the version cannot carry: each such field is at its default. */
+function fit(fields: Fields, body: { [name: string]: unknown }, version: number): { [name: string]: unknown } {
+  const fitted: { [name: string]: unknown } = defaultsOf(fields);
+  for (const [name, item] of Object.entries(fields)) {
+    if (!isPlaced(item, version) && !isTagged(item, version)) continue;
+    const value = body[name];
+    const inner = item.fields;
+    if (inner === undefined || value === null) fitted[name] = value;
+    else if (Array.isArray(value)) fitted[name] = value.map((one) => fit(inner, one, version));
+    else fitted[name] = fit(inner, value as { [name: string]: unknown }, version);
+  }
+  return fitted;
+}
+
+async function open(port: number): Promise<Wire & { isOpen: () => boolean }> {
+  const socket = await connected(port);
+  /** By correlation id. */
+  const waiting = new Map<number, (frame: Uint8Array | NoAnswer) => void>();
+  let chunks = Buffer.alloc(0);
+  let isOpen = true;
+  let correlation = 0;
+  socket.on('data', (chunk: Buffer) => {
+    chunks = Buffer.concat([chunks, chunk]);
+    while (chunks.length >= 8 && chunks.length >= 4 + chunks.readInt32BE(0)) {
+      const end = 4 + chunks.readInt32BE(0);
+      const frame = new Uint8Array(chunks.subarray(4, end));
+      const id = chunks.readInt32BE(4);
+      chunks = chunks.subarray(end);
+      waiting.get(id)?.(frame);
+    }
+  });
+  socket.on('close', () => {
+    isOpen = false;
+    for (const resolve of waiting.values()) resolve('closed');
+  });
+  const raw = (id: number, bytes: Uint8Array, waitMs = SILENCE_MS): Promise<Uint8Array | NoAnswer> => {
+    if (!isOpen) return Promise.resolve('closed');
+    const answer = new Promise<Uint8Array | NoAnswer>((resolve) => {
+      const timer = setTimeout(() => resolve('silent'), waitMs);
+      waiting.set(id, (frame) => {
+        clearTimeout(timer);
+        waiting.delete(id);
+        resolve(frame);
+      });
+    });
+    socket.write(bytes);
+    return answer;
+  };
+  const ask = async (key: number, version: number, body: object): Promise<Answer | NoAnswer> => {
+    const item = apiOf(key);
+    if (item === undefined) throw new Error(`no API ${key}`);
+    correlation += 1;
+    const whole = fill(item.request.fields, body) as { [name: string]: unknown };
+    const fitted = fit(item.request.fields, whole, version) as never;
+    const bytes = join(encodeRequest(key as ApiKey, version, correlation, 'differential', fitted));
+    const frame = await raw(correlation, bytes);
+    return typeof frame === 'string' ? frame : decodeResponse(key as ApiKey, version, frame).body;
+  };
+  return { ask, raw, close: () => socket.destroy(), isOpen: () => isOpen };
+}
+
+function connected(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.off('error', reject);
+      socket.on('error', () => socket.destroy());
+      resolve(socket);
+    });
+    socket.setNoDelay(true);
+    socket.once('error', reject);
+  });
+}
