@@ -20,6 +20,11 @@ export function listenersOf(config: NodeConfig): ListenerState[] {
   });
 }
 
+/** The name of the listener that the client behind `connection` came through. */
+export function listenerName(node: Node, connection: Connection | null): string {
+  return node.listeners[connection?.listener ?? 0]?.name ?? '';
+}
+
 /** The address of this node for the client behind `connection`. */
 export function addressFor(node: Node, connection: Connection | null): Address {
   const listener = node.listeners[connection?.listener ?? 0];

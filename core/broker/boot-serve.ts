@@ -1,80 +1,48 @@
 /**
- * The last stages of a start: the topics that the configuration wants are made, the listeners go up, clients are
- * served. Everything before is in `boot.ts`.
+ * The last stages of a start: the listeners go up, the broker registers and is let in, the topics that the
+ * configuration wants are made, clients are served. Everything before is in `boot.ts`.
+ *
+ * Listeners are up before clients are served, because a registration says where: until then connections are closed.
  */
 import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
+import { ErrorCode, errorName } from '../protocol/errors.ts';
+import type { ResponseInputOf } from '../protocol/messages/index.ts';
+import { wantedTopic } from './auto-create.ts';
 import type { Boot } from './boot.ts';
+import { settleFolders } from './boot-folders.ts';
 import { beginCheckpoints } from './checkpoints.ts';
+import { type CallOutcome, callController, openController } from './controller-host.ts';
 import { exitNode } from './exit.ts';
-import { restoreProducerIds } from './producer-ids.ts';
+import { METADATA_FOLDER, RECOVERY_POINTS } from './files.ts';
+import { becomeReady } from './lifecycle.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
-import { createTopic } from './topics.ts';
+import { waitForTopics } from './topic-waits.ts';
 
 /** What a user of Kafka would assume and would not find. */
 const NOT_YET =
   'not there yet: retention and compaction (nothing is deleted), more than one node, consumer groups, transactions, ' +
-  'topic administration, security';
+  'security';
+
+const CREATE_KEY = 19;
+const CREATE_VERSION = 7;
+/** Partitions that one request of ours creates, unless a single topic has more. */
+const PARTITIONS_PER_REQUEST = 5_000;
 
 type ListenAnswer = Extract<NetworkInput, { kind: 'listening' | 'listenFailed' }>;
 
-/** All logs are open: the topics of the configuration are next. */
-export function bootLogsDone(node: Node, boot: Boot, out: Outbox): void {
-  boot.stage = 'topics';
-  wantTopics(node, boot, out);
-}
-
-/** A topic has been made. */
-export function bootTopicsDone(node: Node, out: Outbox): void {
-  if (node.boot !== null && node.boot.stage === 'topics') wantTopics(node, node.boot, out);
-}
-
-/** Makes the missing topics of the configuration; goes on when all are there. */
-function wantTopics(node: Node, boot: Boot, out: Outbox): void {
-  for (const { name, partitions } of node.config['tidemark.topics']) {
-    const topic = node.topics.byName.get(name);
-    if (topic === undefined) {
-      if (!createTopic(node, name, partitions, null, out)) return;
-    } else if (topic.partitions.length !== partitions && node.topics.creations.size === 0) {
-      const fields = new Map<string, string | number>([
-        ['topic', name],
-        ['has', topic.partitions.length],
-        ['configured', partitions],
-      ]);
-      say(out, 'warn', 'a topic keeps the number of partitions that it has', fields);
-    }
-  }
-  if (node.topics.creations.size > 0) return;
-  boot.stage = 'listening';
-  restoreProducerIds(node.producerIds, firstProducerId(node, boot, out));
+/** Asks for the listeners. */
+export function beginListening(node: Node, boot: Boot, out: Outbox): void {
   boot.listenersLeft = node.listeners.length;
-  listen(node, out);
-}
-
-/** After the file, or else after every id that a log still knows. */
-function firstProducerId(node: Node, boot: Boot, out: Outbox): number {
-  if (boot.producerIdsNext >= 0) return boot.producerIdsNext;
-  let next = 0;
-  for (const topic of node.topics.byName.values()) {
-    for (const { log } of topic.partitions) {
-      for (const producerId of log.producers?.keys() ?? []) if (producerId >= next) next = producerId + 1;
-    }
-  }
-  if (next > 0) say(out, 'warn', 'producer ids go on after the largest that was found', new Map([['next', next]]));
-  return next;
-}
-
-function listen(node: Node, out: Outbox): void {
   const frameBytesMax = node.config['socket.request.max.bytes'];
   const idleMs = node.config['connections.max.idle.ms'];
-  for (let listener = 0; listener < node.listeners.length; listener++) {
-    const { host, port } = node.listeners[listener]!;
+  for (const [listener, { host, port }] of node.listeners.entries()) {
     out.push({ kind: 'listen', listener, host, port, frameBytesMax, idleMs });
   }
 }
 
-/** A listener is up, or cannot be. */
-export function bootListening(node: Node, env: Env, input: ListenAnswer, out: Outbox): void {
+/** A listener is up, or cannot be. When all are, the metadata log is next. */
+export function bootListening(node: Node, input: ListenAnswer, out: Outbox): void {
   const { boot } = node;
   const listener = node.listeners[input.listener];
   if (boot === null || listener === undefined) return;
@@ -86,6 +54,83 @@ export function bootListening(node: Node, env: Env, input: ListenAnswer, out: Ou
   listener.boundPort = input.port;
   boot.listenersLeft -= 1;
   if (boot.listenersLeft > 0) return;
+  boot.stage = 'quorum';
+  const recoveryPoint = boot.checkpoints.get(RECOVERY_POINTS)?.get(METADATA_FOLDER) ?? 0;
+  openController(node, boot.seed, boot.isClean, recoveryPoint, out);
+}
+
+/** This broker is registered: the topics of the image are next. */
+export function bootRegistered(node: Node, env: Env, out: Outbox): void {
+  if (node.boot?.stage === 'quorum') settleFolders(node, env, node.boot, out);
+}
+
+/** All logs are open. */
+export function bootLogsDone(node: Node, env: Env, boot: Boot, out: Outbox): void {
+  boot.stage = 'unfencing';
+  becomeReady(node, env, out);
+}
+
+/** A heartbeat says that this broker takes part. */
+export function bootUnfenced(node: Node, env: Env, out: Outbox): void {
+  const { boot } = node;
+  if (boot === null) return;
+  if (boot.stage === 'unfencing') boot.stage = 'topics';
+  if (boot.stage === 'topics') wantTopics(node, env, boot, out);
+}
+
+/** Makes the missing topics of the configuration; goes on when all are there. */
+function wantTopics(node: Node, env: Env, boot: Boot, out: Outbox): void {
+  if (boot.isCreating) return;
+  const topics: ReturnType<typeof wantedTopic>[] = [];
+  let count = 0;
+  for (const { name, partitions } of node.config['tidemark.topics']) {
+    const topic = node.topics.byName.get(name);
+    if (topic !== undefined || (count > 0 && count + partitions > PARTITIONS_PER_REQUEST)) continue;
+    count += partitions;
+    topics.push(wantedTopic(name, partitions));
+  }
+  if (topics.length === 0) {
+    serve(node, env, boot, out);
+    return;
+  }
+  boot.isCreating = true;
+  const body = { topics, timeoutMs: 0, validateOnly: false };
+  callController(node, env, CREATE_KEY, CREATE_VERSION, body, { kind: 'startTopics' }, out);
+}
+
+/** The controller has created topics, or not: then the next heartbeat tries again. */
+export function answerStartTopics(node: Node, _env: Env, outcome: CallOutcome, _out: Outbox): void {
+  const { boot } = node;
+  if (boot === null) return;
+  boot.isCreating = false;
+  if ('failure' in outcome) return;
+  const { topics } = outcome.response as ResponseInputOf<19>;
+  const failed = topics.find(({ errorCode }) => errorCode !== ErrorCode.NONE);
+  if (failed !== undefined) {
+    const why = failed.errorMessage ?? errorName(failed.errorCode);
+    exitNode(node, 1, `tidemark.topics wants ${failed.name}, which cannot be created: ${why}`);
+    return;
+  }
+  boot.isCreating = true;
+  const made = topics.flatMap(({ name }) => node.topics.byName.get(name) ?? []);
+  waitForTopics(node, made, Number.POSITIVE_INFINITY, { kind: 'start' });
+}
+
+/** The topics that were asked for can be used: on to the next, or to serving, within this step. */
+export function bootTopicsDone(node: Node): void {
+  if (node.boot === null) return;
+  node.boot.isCreating = false;
+  node.boot.isDue = true;
+}
+
+/** Called at the end of a step in which topics of the configuration became usable. */
+export function proceedBoot(node: Node, env: Env, boot: Boot, out: Outbox): void {
+  boot.isDue = false;
+  wantTopics(node, env, boot, out);
+}
+
+function serve(node: Node, env: Env, boot: Boot, out: Outbox): void {
+  warnOfCounts(node, out);
   node.machines.delete(boot.owner);
   node.boot = null;
   node.stage = 'serving';
@@ -100,4 +145,17 @@ export function bootListening(node: Node, env: Env, input: ListenAnswer, out: Ou
   say(out, 'info', 'serving', fields);
   say(out, 'info', NOT_YET);
   out.push({ kind: 'ready' });
+}
+
+function warnOfCounts(node: Node, out: Outbox): void {
+  for (const { name, partitions } of node.config['tidemark.topics']) {
+    const has = node.topics.byName.get(name)?.partitions.length ?? partitions;
+    if (has === partitions) continue;
+    const fields = new Map<string, string | number>([
+      ['topic', name],
+      ['has', has],
+      ['configured', partitions],
+    ]);
+    say(out, 'warn', 'a topic keeps the number of partitions that it has', fields);
+  }
 }

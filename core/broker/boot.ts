@@ -1,54 +1,59 @@
 /**
  * The start of a node, by named stages, until clients are served.
  *
- * listing: what is in the log directory? → making (it is missing) → formatting (it is empty) or identity (whose is
- * it?) → marker (was the last stop clean? the marker goes before anything is written) → checkpoints → life (this
- * start gets its number, the least leader epoch of the old topics) → folders (which partitions are there) → logs
- * (each is opened, and recovered unless the stop was clean) → topics (those that the configuration wants) →
- * listening. A directory that is not ours is refused before anything in it is touched.
+ * entropy → listing (what is in the log directory?) → half (a format that a crash cut short?) or making (the directory
+ * is missing) → formatting (it is empty: a voter of a new cluster) or identity (whose is it?) → marker (was the last
+ * stop clean? the marker goes before anything is written) → checkpoints → folders (which partitions are there) →
+ * listening (so that the broker can say where) → quorum (the metadata log is opened and led, and this broker registers)
+ * → tidying (folders become what the committed image says) → logs (each is opened, and recovered unless the stop was
+ * clean) → unfencing (the controller lets this broker take part, and gives its partitions new leader epochs) → topics
+ * (those that the configuration wants). A directory that is not ours is refused before anything in it is touched.
  *
- * A crash at any stage is safe: what was formatted is durable before it is used, and all other stages are repeated.
+ * A crash at any stage is safe: `meta.properties` is written last of what makes a directory, and all other stages are
+ * repeated.
  */
 import { assert } from '../lib/assert.ts';
 import type { Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
-import { encodeUtf8 } from '../lib/utf8.ts';
+import { UUID_BYTES } from '../lib/uuid.ts';
 import type { DiskInput, Env, FolderEntry, HostInput, Outbox } from '../lib/world.ts';
-import { type BootFolders, createBootFolders, openNextLogs, readFolders, takeFolderAnswer } from './boot-folders.ts';
-import { bootLogsDone } from './boot-serve.ts';
+import { type BootFolders, createBootFolders, openLogs, readFolders, takeFolderAnswer } from './boot-folders.ts';
+import { beginListening } from './boot-serve.ts';
 import { exitNode } from './exit.ts';
 import {
   CLEAN_SHUTDOWN,
   fileText,
-  formatMetaProperties,
-  formatNumber,
   HIGH_WATERMARKS,
   LOG_STARTS,
   META_PROPERTIES,
-  PRODUCER_IDS,
+  METADATA_FOLDER,
   parseCheckpoint,
+  parseCleanShutdown,
   parseMetaProperties,
-  parseNumber,
   RECOVERY_POINTS,
   randomUuid,
-  STARTS,
 } from './files.ts';
+import { beginFormat, HALF_FORMATTED, takeFormatting } from './format.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
 
 /** How far the start has come, in this order. */
 export type BootStage =
+  | 'entropy'
   | 'listing'
+  | 'half'
   | 'making'
   | 'formatting'
   | 'identity'
   | 'marker'
   | 'checkpoints'
-  | 'life'
   | 'folders'
+  | 'listening'
+  | 'quorum'
+  | 'tidying'
   | 'logs'
-  | 'topics'
-  | 'listening';
+  | 'unfencing'
+  | 'topics';
 
 /** The state of a start. */
 export interface Boot extends Timed {
@@ -63,17 +68,21 @@ export interface Boot extends Timed {
   /** Offsets by checkpoint file, then by the partition's folder name. */
   readonly checkpoints: Map<string, Map<string, number>>;
   readonly folders: BootFolders;
-  /** How often the node had started before. Leader epochs of this life begin here. */
-  life: number;
-  /** From the file of producer ids; -1 when it was absent or made no sense. */
-  producerIdsNext: number;
+  /** For the identities that a new directory, and this start, need. */
+  entropy: Uint8Array;
+  readonly seed: number;
+  /** Whether CreateTopics has been asked and not answered. */
+  isCreating: boolean;
+  /** Whether topics of the configuration have become usable in this step. */
+  isDue: boolean;
   /** Listeners that are not up yet. */
   listenersLeft: number;
   readonly startedMs: number;
 }
 
-const ENTROPY_BYTES = 32;
-const CHECKPOINTS = [RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS, PRODUCER_IDS, STARTS];
+/** Of the cluster, of the directory, of this start. */
+const UUIDS = 3;
+const CHECKPOINTS = [RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS];
 /** What a directory may hold and still count as empty: locks, and what a crash left of a file being put in place. */
 const HARMLESS = /^(\..*|lost\+found|.*\.(tmp|tidemark-tmp))$/;
 
@@ -87,14 +96,16 @@ export function startNode(node: Node, env: Env, seed: number, out: Outbox): void
     deadlineMs: Number.POSITIVE_INFINITY,
     heapIndex: -1,
     owner: nextOwner(node.ids),
-    stage: 'listing',
+    stage: 'entropy',
     asked: new Map(),
     entries: [],
     isClean: false,
     checkpoints: new Map(),
     folders: createBootFolders(),
-    life: 0,
-    producerIdsNext: -1,
+    entropy: new Uint8Array(0),
+    seed,
+    isCreating: false,
+    isDue: false,
     listenersLeft: 0,
     startedMs: env.nowMs,
   };
@@ -102,7 +113,13 @@ export function startNode(node: Node, env: Env, seed: number, out: Outbox): void
   node.machines.set(boot.owner, boot);
   const [, second] = node.config['log.dirs'];
   if (second !== undefined) say(out, 'warn', 'only the first of log.dirs is used yet', new Map([['unused', second]]));
-  out.push({ kind: 'list', path: node.folder, owner: boot.owner, ticket: ask(node, boot, node.folder) });
+  const roles = node.config['process.roles'];
+  if (!roles.includes('broker') || !roles.includes('controller')) {
+    exitNode(node, 1, `process.roles is ${roles.join(',')}, and only broker,controller is served yet`);
+    return;
+  }
+  const length = UUIDS * UUID_BYTES;
+  out.push({ kind: 'entropy', length, owner: boot.owner, ticket: ask(node, boot, 'entropy') });
 }
 
 /** Takes an answer of the world to the start. */
@@ -117,35 +134,36 @@ export function stepBoot(
   if (about === undefined) return;
   boot.asked.delete(input.ticket);
   switch (boot.stage) {
+    case 'entropy':
+      if (input.kind !== 'entropy') return;
+      boot.entropy = input.bytes;
+      node.lifecycle.incarnationId = randomUuid(input.bytes, 2 * UUID_BYTES);
+      boot.stage = 'listing';
+      out.push({ kind: 'list', path: node.folder, owner: boot.owner, ticket: ask(node, boot, node.folder) });
+      break;
     case 'listing':
       takeListing(node, boot, input, out);
       break;
+    case 'half':
+      takeHalf(node, boot, input, out);
+      break;
     case 'making':
-      takeMaking(node, boot, input, about, out);
+      takeMaking(node, env, boot, input, about, out);
       break;
     case 'formatting':
-      takeFormatting(node, boot, input, out);
+      takeFormatting(node, boot, input, about, out);
       break;
     case 'identity':
       takeIdentity(node, boot, input, out);
       break;
     case 'marker':
-      if (input.kind === 'diskFailed') refuse(node, `cannot remove ${CLEAN_SHUTDOWN}`, input);
-      else if (boot.asked.size === 0) loadCheckpoints(node, boot, out);
+      takeMarker(node, boot, input, out);
       break;
     case 'checkpoints':
-      takeCheckpoint(node, boot, input, about, out);
-      break;
-    case 'life':
-      if (input.kind === 'diskFailed') {
-        refuse(node, `cannot write ${STARTS}`, input);
-      } else {
-        boot.stage = 'folders';
-        readFolders(node, env, boot, out);
-      }
+      takeCheckpoint(node, env, boot, input, about, out);
       break;
     case 'folders':
-    case 'logs':
+    case 'tidying':
       takeFolderAnswer(node, env, boot, input, about, out);
       break;
     default:
@@ -158,10 +176,11 @@ export function bootPartitionOpened(node: Node, env: Env, out: Outbox): void {
   const boot = node.boot as Boot;
   if (boot.stage !== 'logs') return;
   boot.folders.opening -= 1;
-  openNextLogs(node, env, boot, out);
+  openLogs(node, env, boot, out);
 }
 
-type DiskAnswer = DiskInput | Extract<HostInput, { kind: 'entropy' }>;
+/** What a start is answered. */
+export type DiskAnswer = DiskInput | Extract<HostInput, { kind: 'entropy' }>;
 type DiskFailure = Extract<DiskInput, { kind: 'diskFailed' }>;
 
 function takeListing(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): void {
@@ -181,14 +200,34 @@ function takeListing(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): vo
     load(node, boot, META_PROPERTIES, out);
     return;
   }
-  const foreign = input.entries.find(({ name }) => !HARMLESS.test(name));
+  const foreign = input.entries.find(({ name }) => !HARMLESS.test(name) && name !== METADATA_FOLDER);
   if (foreign !== undefined) {
     const what = `it holds ${foreign.name} but no ${META_PROPERTIES}`;
     exitNode(node, 1, `the log directory ${node.folder} is not Tidemark's: ${what}; nothing was touched`);
     return;
   }
+  if (input.entries.some(({ name }) => name === METADATA_FOLDER)) {
+    boot.stage = 'half';
+    const path = `${node.folder}/${METADATA_FOLDER}`;
+    out.push({ kind: 'list', path, owner: boot.owner, ticket: ask(node, boot, path) });
+    return;
+  }
   // An earlier life may have made the folder and died before its name was durable.
   syncParent(node, boot, out);
+}
+
+/** A metadata log without `meta.properties`: of a format that was cut short, or somebody's whose name is lost. */
+function takeHalf(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): void {
+  if (input.kind !== 'listed') {
+    refuse(node, `cannot list ${METADATA_FOLDER}`, input);
+    return;
+  }
+  if (input.entries.every(({ name }) => HARMLESS.test(name) || HALF_FORMATTED.includes(name))) {
+    syncParent(node, boot, out);
+    return;
+  }
+  const what = `it holds ${METADATA_FOLDER} but no ${META_PROPERTIES}`;
+  exitNode(node, 1, `the log directory ${node.folder} cannot be used: ${what}; nothing was touched`);
 }
 
 /** Makes the name of the log directory durable; the stage 'making' is through once that is answered. */
@@ -199,7 +238,7 @@ function syncParent(node: Node, boot: Boot, out: Outbox): void {
   out.push({ kind: 'syncFolder', path, owner: boot.owner, ticket: ask(node, boot, 'parent') });
 }
 
-function takeMaking(node: Node, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
+function takeMaking(node: Node, env: Env, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
   if (input.kind === 'diskFailed') {
     if (about !== 'parent' || input.error === 'io') {
       refuse(node, `cannot make the log directory ${node.folder}`, input);
@@ -209,33 +248,7 @@ function takeMaking(node: Node, boot: Boot, input: DiskAnswer, about: string, ou
   }
   if (boot.asked.size > 0) return;
   boot.stage = 'formatting';
-  askEntropy(node, boot, out);
-}
-
-function takeFormatting(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): void {
-  if (input.kind === 'entropy') {
-    node.clusterId = node.config['cluster.id'] ?? randomUuid(input.bytes, 0);
-    const directoryId = randomUuid(input.bytes, 16);
-    const text = formatMetaProperties({ version: 1, clusterId: node.clusterId, nodeId: node.nodeId, directoryId });
-    const path = `${node.folder}/${META_PROPERTIES}`;
-    const asked = { owner: boot.owner, ticket: ask(node, boot, META_PROPERTIES) };
-    out.push({ kind: 'replace', path, bytes: encodeUtf8(text), ...asked });
-    writeLife(node, boot, out);
-    return;
-  }
-  if (input.kind === 'diskFailed') {
-    refuse(node, `cannot format the log directory ${node.folder}`, input);
-    return;
-  }
-  if (boot.asked.size > 0) return;
-  const fields = new Map([
-    ['folder', node.folder],
-    ['clusterId', node.clusterId],
-  ]);
-  say(out, 'info', 'formatted an empty log directory', fields);
-  boot.isClean = true;
-  boot.entries = [];
-  bootLogsDone(node, boot, out);
+  beginFormat(node, env, boot, out);
 }
 
 function takeIdentity(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): void {
@@ -250,21 +263,39 @@ function takeIdentity(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): v
     exitNode(node, 1, `${path} ${problem}; nothing was touched`);
     return;
   }
-  if (boot.entries.some(({ name }) => name === '__cluster_metadata-0')) {
-    const why = 'holds the metadata log of a Kafka cluster, which this version cannot read';
+  if (!boot.entries.some(({ name }) => name === METADATA_FOLDER)) {
+    const why = `holds no ${METADATA_FOLDER}: an earlier, unpublished version made it, or its metadata is lost`;
     exitNode(node, 1, `the log directory ${node.folder} ${why}; nothing was touched`);
     return;
   }
+  if (meta.directoryId === null) {
+    exitNode(node, 1, `${node.folder}/${META_PROPERTIES} has no directory.id; nothing was touched`);
+    return;
+  }
   node.clusterId = meta.clusterId;
+  node.directoryId = meta.directoryId;
   boot.isClean = boot.entries.some(({ name }) => name === CLEAN_SHUTDOWN);
   if (!boot.isClean) {
     loadCheckpoints(node, boot, out);
     return;
   }
   boot.stage = 'marker';
-  const path = `${node.folder}/${CLEAN_SHUTDOWN}`;
-  out.push({ kind: 'remove', path, owner: boot.owner, ticket: ask(node, boot, CLEAN_SHUTDOWN) });
-  out.push({ kind: 'syncFolder', path: node.folder, owner: boot.owner, ticket: ask(node, boot, node.folder) });
+  load(node, boot, CLEAN_SHUTDOWN, out);
+}
+
+/** The marker is read, then removed. */
+function takeMarker(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): void {
+  if (input.kind === 'diskFailed') {
+    refuse(node, `cannot read or remove ${CLEAN_SHUTDOWN}`, input);
+    return;
+  }
+  if (input.kind === 'loaded') {
+    node.lifecycle.previousEpoch = parseCleanShutdown(fileText(input.bytes));
+    const path = `${node.folder}/${CLEAN_SHUTDOWN}`;
+    out.push({ kind: 'remove', path, owner: boot.owner, ticket: ask(node, boot, CLEAN_SHUTDOWN) });
+    out.push({ kind: 'syncFolder', path: node.folder, owner: boot.owner, ticket: ask(node, boot, node.folder) });
+  }
+  if (boot.asked.size === 0) loadCheckpoints(node, boot, out);
 }
 
 function mismatch(node: Node, nodeId: number, clusterId: string): string | null {
@@ -278,42 +309,32 @@ function loadCheckpoints(node: Node, boot: Boot, out: Outbox): void {
   for (const name of CHECKPOINTS) load(node, boot, name, out);
 }
 
-function takeCheckpoint(node: Node, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
+function takeCheckpoint(node: Node, env: Env, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
   if (input.kind === 'diskFailed' && input.error !== 'notFound') {
     refuse(node, `cannot read ${about}`, input);
     return;
   }
   if (input.kind === 'loaded') {
-    const text = fileText(input.bytes);
-    const isNumber = about === PRODUCER_IDS || about === STARTS;
-    const parsed = isNumber ? parseNumber(text) : parseCheckpoint(text);
+    const parsed = parseCheckpoint(fileText(input.bytes));
     if (parsed === 'malformed') {
       say(out, 'error', 'a file makes no sense and is passed over', new Map([['file', `${node.folder}/${about}`]]));
-    } else if (typeof parsed === 'number') {
-      if (about === PRODUCER_IDS) boot.producerIdsNext = parsed;
-      else boot.life = parsed + 1;
     } else {
       boot.checkpoints.set(about, parsed);
     }
   }
   if (boot.asked.size > 0) return;
-  boot.stage = 'life';
-  writeLife(node, boot, out);
+  boot.stage = 'folders';
+  readFolders(node, env, boot, out);
 }
 
-/** Durable before anything is led: two lives never append under one epoch. */
-function writeLife(node: Node, boot: Boot, out: Outbox): void {
-  const bytes = encodeUtf8(formatNumber(boot.life));
-  const asked = { owner: boot.owner, ticket: ask(node, boot, STARTS) };
-  out.push({ kind: 'replace', path: `${node.folder}/${STARTS}`, bytes, ...asked });
+/** All folders are known. */
+export function bootFoldersRead(node: Node, boot: Boot, out: Outbox): void {
+  boot.stage = 'listening';
+  beginListening(node, boot, out);
 }
 
 function load(node: Node, boot: Boot, name: string, out: Outbox): void {
   out.push({ kind: 'load', path: `${node.folder}/${name}`, owner: boot.owner, ticket: ask(node, boot, name) });
-}
-
-function askEntropy(node: Node, boot: Boot, out: Outbox): void {
-  out.push({ kind: 'entropy', length: ENTROPY_BYTES, owner: boot.owner, ticket: ask(node, boot, 'entropy') });
 }
 
 /** A ticket whose answer belongs to the start, and what it is about. */

@@ -4,7 +4,8 @@
  * High watermarks are written every replica.high.watermark.checkpoint.interval.ms while they move, recovery points
  * every log.flush.offset.checkpoint.interval.ms while they do, and whenever a partition has synced SYNCED_BYTES since
  * its last one. Both are hints for the next start: too low costs
- * time, never records, so one that cannot be written is said and tried again. Everything in them is durable before
+ * time, never records, so one that cannot be written is said and tried again. Where logs start is written when it moves
+ * (`delete-records.ts`) and at a clean stop. Everything in them is durable before
  * it is written down. One replacement of a file is under way at a time.
  */
 import { assert } from '../lib/assert.ts';
@@ -13,6 +14,7 @@ import { nextTicket } from '../lib/ids.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { recoveryPoint } from '../log/log.ts';
+import { type Starts, startsWritten } from './delete-records.ts';
 import { exitNode } from './exit.ts';
 import { type CheckpointLine, formatCheckpoint, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 import { say } from './say.ts';
@@ -36,6 +38,8 @@ export interface Checkpoints extends Timed {
   /** Tickets of replacements that are under way; 0 for none. */
   highWatermarkTicket: number;
   recoveryTicket: number;
+  /** What DeleteRecords wants. */
+  readonly starts: Starts;
 }
 
 /** Nothing written yet. */
@@ -51,6 +55,7 @@ export function createCheckpoints(owner: number): Checkpoints {
     recoveryWrittenMs: 0,
     highWatermarkTicket: 0,
     recoveryTicket: 0,
+    starts: { ticket: 0, writing: [], next: [] },
   };
 }
 
@@ -99,8 +104,12 @@ export function wakeCheckpoints(node: Node, env: Env, out: Outbox): void {
 }
 
 /** A file has been replaced, or could not be. */
-export function stepCheckpoints(node: Node, input: DiskInput, out: Outbox): void {
+export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Outbox): void {
   const { checkpoints } = node;
+  if (input.ticket === checkpoints.starts.ticket) {
+    startsWritten(node, env, input, out);
+    return;
+  }
   const isRecovery = input.ticket === checkpoints.recoveryTicket;
   if (isRecovery) checkpoints.recoveryTicket = 0;
   else if (input.ticket === checkpoints.highWatermarkTicket) checkpoints.highWatermarkTicket = 0;
@@ -119,12 +128,24 @@ export function writeAllCheckpoints(node: Node, owner: number, out: Outbox): num
   const files: [string, CheckpointLine[]][] = [
     [RECOVERY_POINTS, recoveryLines(node)],
     [HIGH_WATERMARKS, highWatermarkLines(node)],
-    [LOG_STARTS, linesOf(node, ({ log }) => (log.start > 0 ? log.start : -1))],
+    [LOG_STARTS, startLines(node)],
   ];
   return files.map(([name, lines]) => {
     const ticket = nextTicket(node.ids);
     write(node, name, lines, owner, ticket, out);
     return ticket;
+  });
+}
+
+/** Writes where logs start, as DeleteRecords wants it, on behalf of `owner`. */
+export function writeStarts(node: Node, owner: number, ticket: number, out: Outbox): void {
+  write(node, LOG_STARTS, startLines(node), owner, ticket, out);
+}
+
+function startLines(node: Node): CheckpointLine[] {
+  return linesOf(node, ({ log, wantedStart }) => {
+    const offset = Math.max(log.start, wantedStart);
+    return offset > 0 ? offset : -1;
   });
 }
 
@@ -143,12 +164,15 @@ function write(node: Node, name: string, lines: CheckpointLine[], owner: number,
 }
 
 function recoveryLines(node: Node): CheckpointLine[] {
-  return linesOf(node, (partition) => {
+  const lines = linesOf(node, (partition) => {
     const offset = recoveryPoint(partition.log);
     assert(offset <= partition.log.durable, 'a recovery point lies beyond what is durable');
     partition.uncheckpointedBytes = 0;
     return offset;
   });
+  const log = node.controller?.quorum.raft.log;
+  if (log?.state === 'open') lines.push({ topic: log.topic, partition: log.partition, offset: recoveryPoint(log) });
+  return lines;
 }
 
 function highWatermarkLines(node: Node): CheckpointLine[] {
@@ -163,7 +187,7 @@ function linesOf(node: Node, offsetOf: (partition: Partition) => number): Checkp
   const lines: CheckpointLine[] = [];
   for (const topic of node.topics.byName.values()) {
     for (const partition of topic.partitions) {
-      const offset = offsetOf(partition);
+      const offset = partition.log.state === 'opening' ? -1 : offsetOf(partition);
       if (offset >= 0) lines.push({ topic: topic.name, partition: partition.index, offset });
     }
   }

@@ -23,11 +23,8 @@ export const HIGH_WATERMARKS = 'replication-offset-checkpoint';
 export const LOG_STARTS = 'log-start-offset-checkpoint';
 /** In a partition's folder: the id of its topic. */
 export const PARTITION_METADATA = 'partition.metadata';
-/** Ours, until the metadata log hands out producer ids: the next one that was never promised to anyone. */
-export const PRODUCER_IDS = 'tidemark-producer-ids';
-
-/** Ours, until the metadata log hands out leader epochs: how often the node has started. */
-export const STARTS = 'tidemark-starts';
+/** The folder of the metadata log. */
+export const METADATA_FOLDER = '__cluster_metadata-0';
 
 /** What `meta.properties` holds, in version 1. */
 export interface MetaProperties {
@@ -127,21 +124,15 @@ export function parseCheckpoint(text: string): Map<string, number> | 'malformed'
   return offsets;
 }
 
-/** The marker of a clean stop. */
-export function formatCleanShutdown(): string {
-  return '{"version":0,"brokerEpoch":-1}';
+/** The marker of a clean stop, with the broker epoch of the life that ended. */
+export function formatCleanShutdown(brokerEpoch: number): string {
+  return JSON.stringify({ version: 0, brokerEpoch });
 }
 
-/** A file that holds one number: the next producer id that nobody was given, or the number of starts. */
-export function formatNumber(value: number): string {
-  return `0\n${value}\n`;
-}
-
-/** Reads what `formatNumber` wrote. */
-export function parseNumber(text: string): number | 'malformed' {
-  const [version, next, end] = text.split('\n');
-  if (version !== '0' || next === undefined || end !== '' || !INTEGER.test(next)) return 'malformed';
-  return Number(next) < 0 ? 'malformed' : Number(next);
+/** The broker epoch in the marker; -1 where it makes no sense. */
+export function parseCleanShutdown(text: string): number {
+  const found = /"brokerEpoch"\s*:\s*([0-9]{1,15})\s*[,}]/.exec(text);
+  return found === null ? -1 : Number(found[1]);
 }
 
 /** The topic and partition that a folder is called after; null when it is not a partition's. */

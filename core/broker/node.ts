@@ -8,26 +8,34 @@
  * All state is in `Node`; a crash forgets it, and the next life finds what was durable through `boot.ts`.
  */
 import type { NodeConfig } from '../config/settings.ts';
+import { CONTROLLER } from '../controller/machine.ts';
+import { checkQuorum } from '../coordination/quorum.ts';
 import { assert, unreachable } from '../lib/assert.ts';
 import { checkHeap, createHeap, earliestMs, takeDue } from '../lib/heap.ts';
 import { createIds, nextOwner } from '../lib/ids.ts';
 import { createQueue } from '../lib/queue.ts';
 import type { DiskInput, Env, HostInput, Input, Outbox } from '../lib/world.ts';
 import { checkLog } from '../log/log.ts';
+import { EMPTY_IMAGE } from '../metadata/image.ts';
+import { mapValues } from '../metadata/sharded-map.ts';
+import { imageFromRecords, snapshotRecords } from '../metadata/snapshot.ts';
 import { checkLeader } from '../replication/leader.ts';
 import { listenersOf } from './addresses.ts';
 import { finishProduce } from './api/00-produce.ts';
 import { startNode, stepBoot } from './boot.ts';
-import { bootListening } from './boot-serve.ts';
+import { bootListening, proceedBoot } from './boot-serve.ts';
 import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoints.ts';
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
+import { stepController, wakeController } from './controller-host.ts';
 import { harvest, ripen } from './fetch.ts';
 import { checkSession, createSessions, type Fetch } from './fetch-sessions.ts';
+import { createLifecycle, wakeLifecycle } from './lifecycle.ts';
 import { settlePartition, stepPartition, wakePartition } from './partitions.ts';
-import { createProducerIds, stepProducerIds } from './producer-ids.ts';
+import { createProducerIds } from './producer-ids.ts';
+import { stepRemoval } from './removal.ts';
 import type { Machine, Node } from './state.ts';
 import { proceedStop, stepStop, stopNode, wakeStop } from './stop.ts';
-import { createTopics, stepTopics } from './topics.ts';
+import { createTopics, stepTopics, wakeTopics } from './topics.ts';
 
 export type { Node } from './state.ts';
 
@@ -41,25 +49,31 @@ const PASSES_MAX = 1_000_000;
 /** A node that has not been started: its first input is 'start'. The first of log.dirs is an absolute path. */
 export function createNode(config: NodeConfig): Node {
   const ids = createIds();
-  const topics = createTopics(nextOwner(ids));
-  const producerIds = createProducerIds(nextOwner(ids));
+  const topics = createTopics(nextOwner(ids), config);
+  const lifecycle = createLifecycle(nextOwner(ids));
   const checkpoints = createCheckpoints(nextOwner(ids));
   const folder = config['log.dirs'][0] ?? '';
   return {
+    configured: config,
     config,
     ids,
     nodeId: config['node.id'],
     folder: folder.length > 1 && folder.endsWith('/') ? folder.slice(0, -1) : folder,
     stage: 'new',
     clusterId: '',
+    directoryId: '',
+    image: EMPTY_IMAGE,
+    checkedImage: EMPTY_IMAGE,
+    controller: null,
+    lifecycle,
     machines: new Map<number, Machine>([
       [topics.owner, topics],
-      [producerIds.owner, producerIds],
+      [lifecycle.owner, lifecycle],
       [checkpoints.owner, checkpoints],
     ]),
     deadlines: createHeap(),
     topics,
-    producerIds,
+    producerIds: createProducerIds(),
     checkpoints,
     sessions: createSessions(),
     boot: null,
@@ -117,12 +131,30 @@ export function checkNode(node: Node): void {
       checkLeader(leader);
     }
   }
+  checkMetadata(node);
   for (const session of node.sessions.byId.values()) checkSession(session);
   assert(node.recentBytes >= 0, 'the bytes of recent batches are below nothing');
   let unsentBytes = 0;
   for (const connection of node.connections.values()) unsentBytes += connection.unsentBytes;
   assert(unsentBytes === node.responseBytes, 'the budget of responses does not add up');
   assert(node.requestBytes >= 0, 'the budget of requests is below nothing');
+}
+
+/** What is committed is what this node keeps, and its snapshot, replayed, is the same again. */
+function checkMetadata(node: Node): void {
+  const { controller, image, topics } = node;
+  if (controller !== null && node.exit === null) checkQuorum(controller.quorum, CONTROLLER);
+  if (!topics.isLoaded || image === node.checkedImage) return;
+  node.checkedImage = image;
+  assert(topics.byId.size === image.topics.byId.size, 'this node keeps other topics than the image has');
+  for (const { id, name, partitions } of mapValues(image.topics.byId)) {
+    const topic = topics.byId.get(id);
+    assert(topic?.name === name, 'a topic of the image is not kept');
+    assert(topic.partitions.length === partitions.length, 'a topic has other partitions than the image says');
+  }
+  const again = imageFromRecords(snapshotRecords(image), image.provenance);
+  assert(typeof again !== 'string', 'the records of a snapshot do not fit each other');
+  assert(CONTROLLER.isEqual(again, image), 'the replay of a snapshot is not the image that it was taken of');
 }
 
 function take(node: Node, env: Env, input: Input, out: Outbox): void {
@@ -138,7 +170,7 @@ function take(node: Node, env: Env, input: Input, out: Outbox): void {
       break;
     case 'listening':
     case 'listenFailed':
-      bootListening(node, env, input, out);
+      bootListening(node, input, out);
       break;
     case 'accepted':
       acceptConnection(node, input, out);
@@ -168,8 +200,8 @@ function route(node: Node, env: Env, input: DiskInput | Extract<HostInput, { kin
     case 'boot':
       stepBoot(node, env, machine, input, out);
       break;
-    case 'topics':
-      stepTopics(node, env, input, out);
+    case 'controller':
+      stepController(node, env, machine, input, out);
       break;
     default:
       if (input.kind !== 'entropy') routeDisk(node, env, machine, input, out);
@@ -181,17 +213,22 @@ function routeDisk(node: Node, env: Env, machine: Machine, input: DiskInput, out
     case 'partition':
       stepPartition(node, env, machine, input, out);
       break;
-    case 'producerIds':
-      stepProducerIds(node, input, out);
+    case 'topics':
+      stepTopics(node, env, input, out);
+      break;
+    case 'removal':
+      stepRemoval(node, env, machine, input, out);
       break;
     case 'checkpoints':
-      stepCheckpoints(node, input, out);
+      stepCheckpoints(node, env, input, out);
       break;
     case 'stop':
-      stepStop(node, machine, input, out);
+      stepStop(node, env, machine, input, out);
       break;
+    case 'lifecycle':
+      break; // It asks nothing of the disk.
     case 'boot':
-    case 'topics':
+    case 'controller':
       assert(false, 'these machines take every answer themselves');
       break;
     default:
@@ -219,9 +256,17 @@ function wakeMachine(node: Node, env: Env, machine: Machine | Fetch, out: Outbox
     case 'stop':
       wakeStop(node, env, machine, out);
       break;
-    case 'boot':
     case 'topics':
-    case 'producerIds':
+      wakeTopics(node, env, out);
+      break;
+    case 'controller':
+      wakeController(node, env, machine, out);
+      break;
+    case 'lifecycle':
+      wakeLifecycle(node, env, out);
+      break;
+    case 'boot':
+    case 'removal':
       break; // They have no deadlines.
     default:
       unreachable(machine);
@@ -250,6 +295,10 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
     const connection = node.pumping.pop();
     if (connection !== undefined) {
       pumpConnection(node, env, connection, out);
+      continue;
+    }
+    if (node.boot?.isDue === true && node.exit === null) {
+      proceedBoot(node, env, node.boot, out);
       continue;
     }
     if (node.stop === null || node.exit !== null || !proceedStop(node, env, node.stop, out)) return;

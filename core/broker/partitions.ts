@@ -20,10 +20,11 @@ import {
   stepLog,
   wakeLog,
 } from '../log/log.ts';
-import type { LogConfig, LogEvent, LogFound } from '../log/types.ts';
+import type { LogEvent, LogFound } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
-import { advance, checkLeader, createLeader, cutBack, expire, failAll, takeLead } from '../replication/leader.ts';
+import { advance, checkLeader, createLeader, cutBack, expire, failAll } from '../replication/leader.ts';
 import { finishLookup } from './api/02-list-offsets.ts';
+import type { TopicConfig } from './apply-image.ts';
 import { bootPartitionOpened } from './boot.ts';
 import { noteCommitted } from './checkpoints.ts';
 import { exitNode } from './exit.ts';
@@ -31,14 +32,14 @@ import { markCommitted, takeRead } from './fetch.ts';
 import { partitionName } from './files.ts';
 import type { Node, Partition, Topic } from './state.ts';
 import { stopPartitionClosed } from './stop.ts';
-import { topicPartitionOpened } from './topics.ts';
+import { partitionOpened } from './topics.ts';
 
 /** Makes the partition's machine; `openPartition` asks for its files. Its number must be the next of the topic. */
-export function createPartition(node: Node, topic: Topic, config: LogConfig): Partition {
+export function createPartition(node: Node, topic: Topic, config: TopicConfig): Partition {
   const index = topic.partitions.length;
   const owner = nextOwner(node.ids);
   const folder = `${node.folder}/${partitionName(topic.name, index)}`;
-  const log = createLog({ owner, ids: node.ids, topic: topic.name, partition: index, folder, config });
+  const log = createLog({ owner, ids: node.ids, topic: topic.name, partition: index, folder, config: config.log });
   const partition: Partition = {
     kind: 'partition',
     deadlineMs: Number.POSITIVE_INFINITY,
@@ -46,7 +47,8 @@ export function createPartition(node: Node, topic: Topic, config: LogConfig): Pa
     topic,
     index,
     log,
-    leader: createLeader(log, node.config['min.insync.replicas']),
+    leader: createLeader(log, config.inSyncMin),
+    phase: 'waiting',
     subscriptions: [],
     reads: new Map(),
     lookups: new Map(),
@@ -54,6 +56,7 @@ export function createPartition(node: Node, topic: Topic, config: LogConfig): Pa
     recentBytes: 0,
     isRecent: false,
     uncheckpointedBytes: 0,
+    wantedStart: -1,
   };
   topic.partitions.push(partition);
   node.machines.set(owner, partition);
@@ -62,6 +65,7 @@ export function createPartition(node: Node, topic: Topic, config: LogConfig): Pa
 
 /** Opens the log; whoever waits for the partition is told once it leads. */
 export function openPartition(node: Node, env: Env, partition: Partition, found: LogFound, out: Outbox): void {
+  partition.phase = 'log';
   openLog(partition.log, env, found, out);
   touch(node, partition);
 }
@@ -91,6 +95,7 @@ export function wakePartition(node: Node, env: Env, partition: Partition, out: O
 /** What a touched partition owes to others before the step ends. */
 export function settlePartition(node: Node, partition: Partition): void {
   partition.isTouched = false;
+  if (partition.phase === 'gone') return;
   const { leader, log } = partition;
   if (leader.epoch >= 0) {
     const before = leader.highWatermark;
@@ -120,7 +125,8 @@ function countRecent(node: Node, partition: Partition): void {
   }
 }
 
-function recount(node: Node, partition: Partition): void {
+/** Counts the partition's recent batches anew. */
+export function recount(node: Node, partition: Partition): void {
   const sizeBytes = recentBytes(partition.log);
   node.recentBytes += sizeBytes - partition.recentBytes;
   partition.recentBytes = sizeBytes;
@@ -129,7 +135,8 @@ function recount(node: Node, partition: Partition): void {
   enqueue(node.recent, partition);
 }
 
-function takeEvents(node: Node, env: Env, partition: Partition, out: Outbox): void {
+/** Acts on what the log has said. */
+export function takeEvents(node: Node, env: Env, partition: Partition, out: Outbox): void {
   const { events } = node;
   for (let i = 0; i < events.length; i++) takeEvent(node, env, partition, events[i]!, out);
   events.length = 0;
@@ -138,10 +145,8 @@ function takeEvents(node: Node, env: Env, partition: Partition, out: Outbox): vo
 function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, out: Outbox): void {
   switch (event.kind) {
     case 'opened':
-      // A topic made in this life was never led before.
-      takeLead(partition.leader, node.boot?.stage === 'logs' ? node.boot.life : 0, out);
+      partitionOpened(node, env, partition, out);
       if (node.boot !== null) bootPartitionOpened(node, env, out);
-      topicPartitionOpened(node, env, partition.topic, out);
       break;
     case 'durable':
       break; // Settling the partition sees it.

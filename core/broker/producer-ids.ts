@@ -1,65 +1,53 @@
 /**
- * Producer ids: handed out from a block that was written down, durably, before its first id was given away.
+ * Producer ids: handed out from blocks that the controller gives to this broker and to no one else, ever.
  *
- * The file holds the first id that was never promised to anyone, so a crash loses the rest of a block and never
- * gives an id twice. Until the metadata log exists this file is the node's own.
+ * A crash loses the rest of a block; its ids are never given.
  */
-import { assert } from '../lib/assert.ts';
-import type { Timed } from '../lib/heap.ts';
-import { nextTicket } from '../lib/ids.ts';
-import { encodeUtf8 } from '../lib/utf8.ts';
-import type { DiskInput, Outbox } from '../lib/world.ts';
+import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { answer } from './answers.ts';
-import { exitNode } from './exit.ts';
-import { formatNumber, PRODUCER_IDS } from './files.ts';
-import { say } from './say.ts';
+import { type CallOutcome, callController } from './controller-host.ts';
 import type { Node, Request } from './state.ts';
 
-/** Ids in a block, as many as with Kafka. */
-export const BLOCK_IDS = 1000;
 /** Requests that may wait for a block; one more is asked to come again. */
 export const WAITING_MAX = 10_000;
 
 const KEY = 22;
+const ALLOCATE_KEY = 67;
 
-/** The state of the ids. Invariant: `next <= promised`; ids from `promised` on were never given away. */
-export interface ProducerIds extends Timed {
-  readonly kind: 'producerIds';
-  readonly owner: number;
-  /** The next id to give. */
+/** The state of the ids. Invariant: `next <= end`; the controller gave [next, end) to this broker. */
+export interface ProducerIds {
+  /** The next id to give, and where the block ends. */
   next: number;
-  /** What the file says, durably. */
-  promised: number;
-  /** The ticket of the file's replacement, 0 when none is under way. */
-  ticket: number;
+  end: number;
+  isAsking: boolean;
   readonly waiting: Request[];
 }
 
 /** No ids: the first request brings a block. */
-export function createProducerIds(owner: number): ProducerIds {
-  const timed = { deadlineMs: Number.POSITIVE_INFINITY, heapIndex: -1 };
-  return { kind: 'producerIds', ...timed, owner, next: 0, promised: 0, ticket: 0, waiting: [] };
+export function createProducerIds(): ProducerIds {
+  return { next: 0, end: 0, isAsking: false, waiting: [] };
 }
 
-/** What was found at start: ids from `next` on were never promised. */
-export function restoreProducerIds(ids: ProducerIds, next: number): void {
-  assert(ids.next === 0, 'producer ids are restored once');
-  ids.next = next;
-  ids.promised = next;
-}
-
-/** Answers with a fresh id, now or when the next block is durable. */
-export function takeProducerId(node: Node, request: Request, out: Outbox): void {
+/** Answers with a fresh id, now or when the next block has been given. */
+export function takeProducerId(node: Node, env: Env, request: Request, out: Outbox): void {
   const { producerIds } = node;
-  if (producerIds.next < producerIds.promised) {
-    give(node, request);
-  } else if (producerIds.waiting.length >= WAITING_MAX) {
-    refuseProducerId(node, request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS);
-  } else {
-    producerIds.waiting.push(request);
-    promise(node, out);
+  if (producerIds.next < producerIds.end) {
+    const producerId = producerIds.next;
+    producerIds.next += 1;
+    answer(node, request, KEY, { throttleTimeMs: 0, errorCode: ErrorCode.NONE, producerId, producerEpoch: 0 });
+    return;
   }
+  if (producerIds.waiting.length >= WAITING_MAX) {
+    refuseProducerId(node, request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS);
+    return;
+  }
+  producerIds.waiting.push(request);
+  if (producerIds.isAsking) return;
+  producerIds.isAsking = true;
+  const body = { brokerId: node.nodeId, brokerEpoch: node.lifecycle.epoch };
+  callController(node, env, ALLOCATE_KEY, 0, body, { kind: 'producerIds' }, out);
 }
 
 /** Answers with an error. */
@@ -67,35 +55,17 @@ export function refuseProducerId(node: Node, request: Request, error: ErrorCode)
   answer(node, request, KEY, { throttleTimeMs: 0, errorCode: error, producerId: -1, producerEpoch: -1 });
 }
 
-/** The file has been replaced, or could not be. */
-export function stepProducerIds(node: Node, input: DiskInput, out: Outbox): void {
+/** The controller has given a block, or has not. */
+export function answerProducerIds(node: Node, env: Env, outcome: CallOutcome, out: Outbox): void {
   const { producerIds } = node;
-  if (input.ticket !== producerIds.ticket) return;
-  producerIds.ticket = 0;
+  producerIds.isAsking = false;
   const waiting = producerIds.waiting.splice(0);
-  if (input.kind === 'diskFailed') {
-    if (input.error === 'io') exitNode(node, 1, `the log directory ${node.folder} failed: ${input.detail}`);
-    say(out, 'error', `no producer ids: ${PRODUCER_IDS} could not be written: ${input.error} (${input.detail})`);
-    for (const request of waiting) refuseProducerId(node, request, ErrorCode.COORDINATOR_NOT_AVAILABLE);
+  const response = 'response' in outcome ? (outcome.response as ResponseInputOf<67>) : null;
+  if (response === null || response.errorCode !== ErrorCode.NONE) {
+    for (const request of waiting) refuseProducerId(node, request, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS);
     return;
   }
-  producerIds.promised += BLOCK_IDS;
-  for (const request of waiting) takeProducerId(node, request, out);
-}
-
-function give(node: Node, request: Request): void {
-  const { producerIds } = node;
-  const producerId = producerIds.next;
-  producerIds.next += 1;
-  assert(producerIds.next <= producerIds.promised, 'a producer id was given that was not promised');
-  answer(node, request, KEY, { throttleTimeMs: 0, errorCode: ErrorCode.NONE, producerId, producerEpoch: 0 });
-}
-
-function promise(node: Node, out: Outbox): void {
-  const { producerIds } = node;
-  if (producerIds.ticket !== 0) return;
-  producerIds.ticket = nextTicket(node.ids);
-  const bytes = encodeUtf8(formatNumber(producerIds.promised + BLOCK_IDS));
-  const { owner, ticket } = producerIds;
-  out.push({ kind: 'replace', path: `${node.folder}/${PRODUCER_IDS}`, bytes, owner, ticket });
+  producerIds.next = response.producerIdStart;
+  producerIds.end = response.producerIdStart + response.producerIdLen;
+  for (const request of waiting) takeProducerId(node, env, request, out);
 }

@@ -13,24 +13,38 @@ import type { Queue } from '../lib/queue.ts';
 import type { ConnectionId } from '../lib/world.ts';
 import type { Log } from '../log/log.ts';
 import type { LogEvent } from '../log/types.ts';
+import type { MetadataImage } from '../metadata/image.ts';
 import type { Leader } from '../replication/leader.ts';
 import type { ProduceWait } from './api/00-produce.ts';
 import type { Lookup } from './api/02-list-offsets.ts';
 import type { Boot } from './boot.ts';
 import type { Checkpoints } from './checkpoints.ts';
+import type { ControllerHost } from './controller-host.ts';
 import type { Fetch, FetchSlot, Sessions, Subscription } from './fetch-sessions.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import type { ProducerIds } from './producer-ids.ts';
+import type { Removal } from './removal.ts';
 import type { Stop } from './stop.ts';
-import type { Topics } from './topics.ts';
+import type { Topics, TopicWait } from './topics.ts';
 
-/** One topic. Shown to clients from the moment that all its partitions have a leader. */
+/** One topic of the committed image, with what this node keeps of it. */
 export interface Topic {
   readonly name: string;
-  /** As in `partition.metadata` of each partition. */
+  /** As in the image, and in `partition.metadata` of each partition. */
   readonly id: string;
   /** By partition number, without gaps. */
   readonly partitions: Partition[];
+  /** Partitions whose logs are not open yet. */
+  opening: number;
+  /** Those who want to know when none is. */
+  readonly waits: TopicWait[];
 }
+
+/**
+ * How far a partition has come: waiting (for its name to be free, or its turn), folder (being made), folderSync (its
+ * name is being made durable), log (the log has its files; it may still be opening), gone (its topic was deleted).
+ */
+export type PartitionPhase = 'waiting' | 'folder' | 'folderSync' | 'log' | 'gone';
 
 /** One partition that this node keeps: its log, its leader, and those who wait for it. */
 export interface Partition extends Timed {
@@ -39,6 +53,7 @@ export interface Partition extends Timed {
   readonly index: number;
   readonly log: Log;
   readonly leader: Leader<ProduceWait>;
+  phase: PartitionPhase;
   /** The fetch sessions that read it; each knows its place here. */
   readonly subscriptions: Subscription[];
   /** Reads from files that a fetch waits for, by ticket. */
@@ -53,6 +68,8 @@ export interface Partition extends Timed {
   isRecent: boolean;
   /** Bytes that became durable since its recovery point was last written down. */
   uncheckpointedBytes: number;
+  /** Where DeleteRecords wants the log to start, until that is written down; -1 for nowhere. */
+  wantedStart: number;
 }
 
 /** What a connection's client asked, from its arrival until its answer has been handed to the network. */
@@ -110,14 +127,17 @@ export interface ListenerState {
 }
 
 /** Machines that ask the world. */
-export type Machine = Partition | Boot | Topics | ProducerIds | Checkpoints | Stop;
+export type Machine = Partition | Removal | Boot | Topics | ControllerHost | Lifecycle | Checkpoints | Stop;
 
 /** new: not started. exited: the last effect has been pushed; every input is passed over. */
 export type NodeStage = 'new' | 'booting' | 'serving' | 'stopping' | 'exited';
 
 /** The state of one node, changed in place by `stepNode` only. */
 export interface Node {
-  readonly config: NodeConfig;
+  /** What the operator wrote. */
+  readonly configured: NodeConfig;
+  /** The same with what was changed since for this broker, or for all. */
+  config: NodeConfig;
   readonly ids: Ids;
   readonly nodeId: number;
   /** The log directory, absolute. */
@@ -125,6 +145,15 @@ export interface Node {
   stage: NodeStage;
   /** From `meta.properties`; empty before it is read. */
   clusterId: string;
+  /** Of the log directory, from `meta.properties`. */
+  directoryId: string;
+  /** What is committed in the metadata log, as far as this node has applied it. */
+  image: MetadataImage;
+  /** The image that `checkNode` looked at last: it is not looked at twice. */
+  checkedImage: MetadataImage;
+  /** The controller that this process hosts; null before its directory is known. */
+  controller: ControllerHost | null;
+  readonly lifecycle: Lifecycle;
   readonly machines: Map<number, Machine>;
   readonly deadlines: DeadlineHeap<Machine | Fetch>;
   readonly topics: Topics;

@@ -1,11 +1,15 @@
 /**
- * A clean stop, by named stages: draining → closing → checkpoints → marker, then exit 0.
+ * A clean stop, by named stages: draining → closing → checkpoints → quorum → marker, then exit 0.
  *
  * draining: nothing new is accepted or taken up; produces wait for their syncs, fetches are answered with what there
  * is, and each connection is closed behind its last answer. closing: every log is closed, a bounded number at a time.
- * Then the checkpoints are written, and last of all the marker that tells the next start that nothing needs recovery.
+ * Then the checkpoints are written, the metadata log is closed, and last of all comes the marker that tells the next
+ * start that nothing needs recovery, and in which epoch this broker ended.
  * A crash, or the time limit, at any stage leaves no marker, and the next start recovers.
  */
+
+import { CONTROLLER, type ControllerShapes } from '../controller/machine.ts';
+import { closeQuorum, type QuorumEvent } from '../coordination/quorum.ts';
 import { assert } from '../lib/assert.ts';
 import { setDeadline, type Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
@@ -14,6 +18,7 @@ import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { closeLog } from '../log/log.ts';
 import { writeAllCheckpoints } from './checkpoints.ts';
+import { type Caller, takeEvents } from './controller-host.ts';
 import { exitNode } from './exit.ts';
 import { ripen } from './fetch.ts';
 import { CLEAN_SHUTDOWN, formatCleanShutdown } from './files.ts';
@@ -32,7 +37,7 @@ const CLOSING_MAX = 64;
 export interface Stop extends Timed {
   readonly kind: 'stop';
   readonly owner: number;
-  stage: 'draining' | 'closing' | 'checkpoints' | 'marker';
+  stage: 'draining' | 'closing' | 'checkpoints' | 'quorum' | 'marker';
   readonly startedMs: number;
   /** Logs to close, the next at the end. */
   readonly toClose: Partition[];
@@ -86,6 +91,8 @@ export function proceedStop(node: Node, env: Env, stop: Stop, out: Outbox): bool
   if (stop.stage !== 'closing') return false;
   closeNext(node, env, stop, out);
   if (stop.closingCount > 0 || node.touched.length > 0) return node.touched.length > 0;
+  // A name that is being freed would be taken for a stray's.
+  if (node.topics.leaving.size > 0) return false;
   stop.stage = 'checkpoints';
   for (const ticket of writeAllCheckpoints(node, stop.owner, out)) stop.awaited.add(ticket);
   return false;
@@ -100,7 +107,7 @@ export function stopPartitionClosed(node: Node, _env: Env, partition: Partition,
 }
 
 /** A checkpoint or the marker is in place, or could not be written. */
-export function stepStop(node: Node, stop: Stop, input: DiskInput, out: Outbox): void {
+export function stepStop(node: Node, env: Env, stop: Stop, input: DiskInput, out: Outbox): void {
   if (!stop.awaited.delete(input.ticket)) return;
   if (input.kind === 'diskFailed') {
     exitNode(node, 1, `the stop was not clean: ${input.error} (${input.detail}); the next start will recover`);
@@ -108,14 +115,26 @@ export function stepStop(node: Node, stop: Stop, input: DiskInput, out: Outbox):
   }
   if (stop.awaited.size > 0) return;
   if (stop.stage === 'checkpoints') {
-    stop.stage = 'marker';
-    const ticket = nextTicket(node.ids);
-    stop.awaited.add(ticket);
-    const bytes = encodeUtf8(formatCleanShutdown());
-    out.push({ kind: 'replace', path: `${node.folder}/${CLEAN_SHUTDOWN}`, bytes, owner: stop.owner, ticket });
+    stop.stage = 'quorum';
+    const { controller } = node;
+    assert(controller !== null, 'a node that serves hosts its controller');
+    const events: QuorumEvent<ControllerShapes, Caller>[] = [];
+    closeQuorum(controller.quorum, CONTROLLER, env, out, events);
+    takeEvents(node, env, controller, events, out);
   } else {
     exitNode(node, 0, 'stopped cleanly');
   }
+}
+
+/** The metadata log is closed: the marker is next. */
+export function stopQuorumClosed(node: Node, out: Outbox): void {
+  const { stop } = node;
+  if (stop === null || stop.stage !== 'quorum') return;
+  stop.stage = 'marker';
+  const ticket = nextTicket(node.ids);
+  stop.awaited.add(ticket);
+  const bytes = encodeUtf8(formatCleanShutdown(node.lifecycle.epoch));
+  out.push({ kind: 'replace', path: `${node.folder}/${CLEAN_SHUTDOWN}`, bytes, owner: stop.owner, ticket });
 }
 
 /** A limit of time has come. */
@@ -144,7 +163,10 @@ function closeIdle(node: Node, isForced: boolean, out: Outbox): void {
 function beginClosing(node: Node, stop: Stop): void {
   stop.stage = 'closing';
   setDeadline(node.deadlines, stop, stop.startedMs + STOP_MS_MAX);
-  for (const topic of node.topics.byName.values()) stop.toClose.push(...topic.partitions);
+  // One that is still being made holds nothing.
+  for (const { partitions } of node.topics.byName.values()) {
+    for (const partition of partitions) if (partition.log.state === 'open') stop.toClose.push(partition);
+  }
   stop.toClose.reverse();
 }
 
@@ -152,6 +174,7 @@ function closeNext(node: Node, env: Env, stop: Stop, out: Outbox): void {
   while (stop.closingCount < CLOSING_MAX) {
     const partition = stop.toClose.pop();
     if (partition === undefined) break;
+    if (partition.phase === 'gone') continue;
     stop.closingCount += 1;
     closeLog(partition.log, env, out);
     touch(node, partition);

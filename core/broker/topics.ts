@@ -1,263 +1,301 @@
 /**
- * The topics that this node knows, and how a new one comes into being.
+ * The topics of the committed image, as this node keeps them: partitions get folders, logs and leaders, and lose them.
  *
- * Until the metadata log exists, topics come from three places: folders found at start, `tidemark.topics`, and
- * auto-creation. A topic's id is drawn at random and kept in `partition.metadata` of each of its folders.
- *
- * A topic is made in an order that a crash cannot confuse: all folders but the first, durably; then the folder of
- * partition 0, durably. So a topic whose partition 0 has its metadata is complete, and one that lacks it was never
- * shown to anyone and is taken away at the next start. Only after that are the logs opened and the topic shown.
+ * A topic is known here from the moment that its records are committed. Each new partition goes through its phases
+ * (`PartitionPhase`): folder and `partition.metadata`, then its name made durable with those of others, then its log.
+ * A name that an earlier topic still occupies is waited for. A full disk is tried again. Whoever asked for the topic is
+ * answered when every log is open (`waitForTopics`). A crash in between leaves folders, or none: the next start makes
+ * what the image has and lacks here (`boot-folders.ts`).
  */
-import { topicConfig } from '../config/log-config.ts';
+import { type LogConfig, topicConfig } from '../config/log-config.ts';
+import type { NodeConfig } from '../config/settings.ts';
 import { assert } from '../lib/assert.ts';
-import type { Timed } from '../lib/heap.ts';
+import { setDeadline, type Timed } from '../lib/heap.ts';
 import { nextTicket } from '../lib/ids.ts';
+import { createQueue, dequeue, enqueue, type Queue } from '../lib/queue.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
-import type { DiskInput, Env, HostInput, Outbox } from '../lib/world.ts';
-import { ErrorCode } from '../protocol/errors.ts';
-import { answerMetadata, type MetadataWait } from './api/03-metadata.ts';
-import { bootTopicsDone } from './boot-serve.ts';
+import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import type { LogFound } from '../log/types.ts';
+import { topicById } from '../metadata/image.ts';
+import { loseLead, takeLead } from '../replication/leader.ts';
+import { configFor } from './apply-image.ts';
 import { exitNode } from './exit.ts';
-import { formatPartitionMetadata, PARTITION_METADATA, partitionName, randomUuid } from './files.ts';
-import { createPartition, openPartition } from './partitions.ts';
+import { formatPartitionMetadata, PARTITION_METADATA, partitionName } from './files.ts';
+import { createPartition, openPartition, touch } from './partitions.ts';
+import { beginRemoval, leaveReaders } from './removal.ts';
 import { say } from './say.ts';
-import type { Node, Topic } from './state.ts';
+import type { Node, Partition, Topic } from './state.ts';
+import { expireWait, finishWait, type TopicWait } from './topic-waits.ts';
 
-/** Topics that may be in the making at one time. */
-export const CREATIONS_MAX = 256;
-/** Folders of one new topic that are written at one time. */
-const FOLDERS_AT_ONCE_MAX = 128;
-const ID_BYTES = 16;
+export type { TopicWait } from './topic-waits.ts';
 
-/** How far a new topic has come, in this order. */
-type CreationStage = 'id' | 'others' | 'othersSynced' | 'first' | 'firstSynced' | 'logs';
-
-/** A topic in the making. */
-interface Creation {
-  readonly name: string;
-  readonly partitionsCount: number;
-  stage: CreationStage;
-  topic: Topic | null;
-  /** The next partition whose folder, or log, is asked for. */
-  next: number;
-  /** Answers that the stage still waits for. */
-  pending: number;
-  /** Requests that want to be answered when it is done. */
-  readonly waiting: MetadataWait[];
-}
+/** New partitions whose folders, or logs, are made at one time. */
+const MAKING_MAX = 128;
+/** A folder that did not fit the disk is tried again after so long, ms. */
+const RETRY_MS = 1_000;
+/** Nothing is known of a new log, and nothing needs recovery. */
+const NEW_LOG: LogFound = { clean: true, recoveryPoint: 0, highWatermark: 0, logStartOffset: 0 };
 
 /** The state of all topics of a node. */
 export interface Topics extends Timed {
   readonly kind: 'topics';
   readonly owner: number;
-  /** Complete topics only, in the order in which they became so. */
+  /** Whether the topics of the image have been taken over; before that, the start is at it. */
+  isLoaded: boolean;
   readonly byName: Map<string, Topic>;
   readonly byId: Map<string, Topic>;
-  /** Names by the name with '_' for '.': two such names would be one in metrics, so Kafka refuses the second. */
-  readonly collisions: Map<string, string>;
-  readonly creations: Map<string, Creation>;
-  /** What was asked of the world, by ticket. */
-  readonly asked: Map<number, Creation>;
+  /** Of topics that set nothing of their own. */
+  commonConfig: LogConfig;
+  /** Who waits for topics to be usable. */
+  readonly waits: Set<TopicWait>;
+  /** New partitions whose turn has not come. */
+  readonly queue: Queue<Partition>;
+  /** New partitions in the phases from 'folder' on whose logs are not open. */
+  makingCount: number;
+  /** Which partition a ticket is about; its folder and its metadata are two. */
+  readonly asked: Map<number, Partition>;
+  /** Answers that a partition in phase 'folder' waits for, and whether one was a failure. */
+  readonly pending: Map<Partition, { left: number; hasFailed: boolean }>;
+  /** Partitions whose names the next sync of the log directory makes durable, and the one that is under way. */
+  unnamed: Partition[];
+  naming: Partition[];
+  namingTicket: number;
+  /** Partitions whose folders did not fit the disk. */
+  readonly retries: Partition[];
+  retryAtMs: number;
+  /** Folder names that a removed partition still has, and the new partition that waits for the name. */
+  readonly leaving: Map<string, Partition | null>;
 }
 
 /** No topics. */
-export function createTopics(owner: number): Topics {
+export function createTopics(owner: number, config: NodeConfig): Topics {
   return {
     kind: 'topics',
     deadlineMs: Number.POSITIVE_INFINITY,
     heapIndex: -1,
     owner,
+    isLoaded: false,
     byName: new Map(),
     byId: new Map(),
-    collisions: new Map(),
-    creations: new Map(),
+    commonConfig: topicConfig(config),
+    waits: new Set(),
+    queue: createQueue(),
+    makingCount: 0,
     asked: new Map(),
+    pending: new Map(),
+    unnamed: [],
+    naming: [],
+    namingTicket: 0,
+    retries: [],
+    retryAtMs: Number.POSITIVE_INFINITY,
+    leaving: new Map(),
   };
 }
 
-/** Whether a new topic of this name is refused because of one that looks the same in metrics. */
-export function collides(topics: Topics, name: string): boolean {
-  const other = topics.collisions.get(name.replaceAll('.', '_'));
-  return other !== undefined && other !== name;
-}
-
-/**
- * Begins to make a topic, or joins in when it is in the making; `wait` is told of the end. False when too many
- * topics are in the making. The name is legal and free.
- */
-export function createTopic(
-  node: Node,
-  name: string,
-  partitionsCount: number,
-  wait: MetadataWait | null,
-  out: Outbox,
-): boolean {
+/** A topic of the image that is new here; its partitions follow. */
+export function addTopic(node: Node, name: string, id: string): Topic {
   const { topics } = node;
-  assert(!topics.byName.has(name), 'a topic is made once');
-  assert(partitionsCount > 0, 'a topic has at least one partition');
-  let creation = topics.creations.get(name);
-  if (creation === undefined) {
-    if (topics.creations.size >= CREATIONS_MAX) return false;
-    creation = { name, partitionsCount, stage: 'id', topic: null, next: 0, pending: 1, waiting: [] };
-    topics.creations.set(name, creation);
-    topics.collisions.set(name.replaceAll('.', '_'), name);
-    out.push({ kind: 'entropy', length: ID_BYTES, owner: topics.owner, ticket: askFor(node, creation) });
-  }
-  if (wait !== null) {
-    creation.waiting.push(wait);
-    wait.remaining += 1;
-  }
-  return true;
+  assert(!topics.byName.has(name), 'a name has one topic');
+  assert(!topics.byId.has(id), 'an id has one topic');
+  const topic: Topic = { name, id, partitions: [], opening: 0, waits: [] };
+  topics.byName.set(name, topic);
+  topics.byId.set(id, topic);
+  return topic;
 }
 
-/** Takes an answer of the world to a topic in the making. */
-export function stepTopics(
-  node: Node,
-  env: Env,
-  input: DiskInput | Extract<HostInput, { kind: 'entropy' }>,
-  out: Outbox,
-): void {
-  const creation = node.topics.asked.get(input.ticket);
-  if (creation === undefined) return;
-  node.topics.asked.delete(input.ticket);
-  if (!node.topics.creations.has(creation.name)) return;
-  if (input.kind === 'diskFailed') {
-    failCreation(node, creation, input.error, input.detail, out);
-    return;
+/** Makes the partitions that a topic lacks, up to `count`. */
+export function addPartitions(node: Node, env: Env, topic: Topic, count: number, out: Outbox): void {
+  const config = topic.partitions.length < count ? configFor(node, topic.name) : null;
+  while (config !== null && topic.partitions.length < count) {
+    const partition = createPartition(node, topic, config);
+    topic.opening += 1;
+    enqueue(node.topics.queue, partition);
   }
-  creation.pending -= 1;
-  if (input.kind === 'entropy') {
-    creation.topic = { name: creation.name, id: randomUuid(input.bytes, 0), partitions: [] };
-    creation.stage = 'others';
-    creation.next = 1;
-  }
-  proceed(node, env, creation, out);
+  makeNext(node, env, out);
 }
 
-/** A partition of a topic in the making has a leader. */
-export function topicPartitionOpened(node: Node, env: Env, topic: Topic, out: Outbox): void {
-  const creation = node.topics.creations.get(topic.name);
-  if (creation === undefined) return;
-  creation.pending -= 1;
-  proceed(node, env, creation, out);
-}
-
-/** The topic is complete: clients see it from now on. */
-export function showTopic(node: Node, topic: Topic): void {
+/** The topic is no longer in the image: nobody reaches it from now on, and its folders go. */
+export function removeTopic(node: Node, env: Env, topic: Topic, out: Outbox): void {
   const { topics } = node;
-  assert(!topics.byName.has(topic.name), 'a topic is shown once');
-  assert(!topics.byId.has(topic.id), 'two topics have one id');
-  topics.byName.set(topic.name, topic);
-  topics.byId.set(topic.id, topic);
-  topics.collisions.set(topic.name.replaceAll('.', '_'), topic.name);
+  topics.byName.delete(topic.name);
+  topics.byId.delete(topic.id);
+  say(out, 'info', 'topic deleted', new Map([['topic', topic.name]]));
+  for (const partition of topic.partitions) {
+    leaveReaders(node, partition);
+    if (partition.phase === 'log') {
+      if (partition.log.state === 'opening') topics.makingCount -= 1;
+      beginRemoval(node, env, partition, out);
+    } else if (partition.phase === 'waiting') {
+      forgetWaiting(node, partition);
+    }
+    partition.phase = 'gone';
+  }
+  topic.opening = 0;
+  for (const wait of topic.waits.splice(0)) finishWait(node, wait);
 }
 
-/** Goes on as far as it can without an answer. */
-function proceed(node: Node, env: Env, creation: Creation, out: Outbox): void {
-  const topic = creation.topic as Topic;
-  switch (creation.stage) {
-    case 'others':
-      while (creation.next < creation.partitionsCount && creation.pending < FOLDERS_AT_ONCE_MAX) {
-        writeFolder(node, creation, topic, creation.next, out);
-        creation.next += 1;
-      }
-      if (creation.pending > 0) return;
-      creation.stage = 'othersSynced';
-      syncFolder(node, creation, out);
-      return;
-    case 'othersSynced':
-      creation.stage = 'first';
-      writeFolder(node, creation, topic, 0, out);
-      return;
-    case 'first':
-      if (creation.pending > 0) return;
-      creation.stage = 'firstSynced';
-      syncFolder(node, creation, out);
-      return;
-    case 'firstSynced':
-      creation.stage = 'logs';
-      creation.next = 0;
-      openNext(node, env, creation, topic, out);
-      return;
-    case 'logs':
-      openNext(node, env, creation, topic, out);
-      if (creation.pending === 0) complete(node, creation, topic, out);
-      return;
-    default:
-      assert(false, 'a topic without an id cannot go on');
+/** It never got a folder. */
+function forgetWaiting(node: Node, partition: Partition): void {
+  const { leaving, retries } = node.topics;
+  const name = partitionName(partition.topic.name, partition.index);
+  if (leaving.get(name) === partition) leaving.set(name, null);
+  if (retries.includes(partition)) retries.splice(retries.indexOf(partition), 1);
+  node.machines.delete(partition.log.owner);
+}
+
+/** Begins as many partitions as may be made at one time. */
+export function makeNext(node: Node, env: Env, out: Outbox): void {
+  const { topics } = node;
+  while (topics.makingCount < MAKING_MAX) {
+    const partition = dequeue(topics.queue);
+    if (partition === undefined) break;
+    if (partition.phase !== 'waiting') continue;
+    const name = partitionName(partition.topic.name, partition.index);
+    if (topics.leaving.has(name)) topics.leaving.set(name, partition);
+    else makeFolder(node, partition, out);
   }
+  nameFolders(node, out);
+  scheduleTopics(node, env);
 }
 
 /** The folder and, in it, its metadata: names change in the order in which they were asked for. */
-function writeFolder(node: Node, creation: Creation, topic: Topic, index: number, out: Outbox): void {
-  const owner = node.topics.owner;
-  const path = `${node.folder}/${partitionName(topic.name, index)}`;
-  const bytes = encodeUtf8(formatPartitionMetadata(topic.id));
-  creation.pending += 2;
-  out.push({ kind: 'makeFolder', path, owner, ticket: askFor(node, creation) });
-  out.push({ kind: 'replace', path: `${path}/${PARTITION_METADATA}`, bytes, owner, ticket: askFor(node, creation) });
-}
-
-function syncFolder(node: Node, creation: Creation, out: Outbox): void {
-  creation.pending += 1;
-  const ticket = askFor(node, creation);
-  out.push({ kind: 'syncFolder', path: node.folder, owner: node.topics.owner, ticket });
-}
-
-function openNext(node: Node, env: Env, creation: Creation, topic: Topic, out: Outbox): void {
-  const found = { clean: true, recoveryPoint: 0, highWatermark: 0, logStartOffset: 0 };
-  while (creation.next < creation.partitionsCount && creation.pending < FOLDERS_AT_ONCE_MAX) {
-    creation.next += 1;
-    creation.pending += 1;
-    openPartition(node, env, createPartition(node, topic, topicConfig(node.config)), found, out);
-  }
-}
-
-function complete(node: Node, creation: Creation, topic: Topic, out: Outbox): void {
-  assert(topic.partitions.length === creation.partitionsCount, 'a partition of the topic is missing');
-  node.topics.creations.delete(creation.name);
-  showTopic(node, topic);
-  const fields = new Map<string, string | number>([
-    ['topic', topic.name],
-    ['id', topic.id],
-    ['partitions', topic.partitions.length],
-  ]);
-  say(out, 'info', 'topic created', fields);
-  tellWaiting(node, creation, ErrorCode.NONE);
-  bootTopicsDone(node, out);
-}
-
-/** A full disk or missing rights: what was made so far is taken away, and whoever waits is told. */
-function failCreation(node: Node, creation: Creation, error: string, detail: string, out: Outbox): void {
+function makeFolder(node: Node, partition: Partition, out: Outbox): void {
   const { topics } = node;
-  topics.creations.delete(creation.name);
-  topics.collisions.delete(creation.name.replaceAll('.', '_'));
-  const reason = `topic ${creation.name} could not be created: ${error} (${detail})`;
-  if (error === 'io' || node.stage === 'booting') {
-    exitNode(node, 1, reason);
+  const { owner } = topics;
+  const path = partition.log.folder;
+  const bytes = encodeUtf8(formatPartitionMetadata(partition.topic.id));
+  partition.phase = 'folder';
+  topics.makingCount += 1;
+  topics.pending.set(partition, { left: 2, hasFailed: false });
+  out.push({ kind: 'makeFolder', path, owner, ticket: askFor(node, partition) });
+  out.push({ kind: 'replace', path: `${path}/${PARTITION_METADATA}`, bytes, owner, ticket: askFor(node, partition) });
+}
+
+/** A ticket whose answer is meant for this partition. */
+function askFor(node: Node, partition: Partition): number {
+  const ticket = nextTicket(node.ids);
+  node.topics.asked.set(ticket, partition);
+  return ticket;
+}
+
+/** Takes an answer of the disk to a partition in the making. */
+export function stepTopics(node: Node, env: Env, input: DiskInput, out: Outbox): void {
+  const { topics } = node;
+  if (input.kind === 'diskFailed' && (input.error === 'io' || input.error === 'denied')) {
+    exitNode(node, 1, `a partition could not be made in ${node.folder}: ${input.error} (${input.detail})`);
     return;
   }
-  say(out, 'error', reason);
-  // Partition 0 goes first: without it the topic does not count, wherever a crash interrupts.
-  for (let index = 0; index < creation.partitionsCount; index++) {
-    if (index > creation.next) break;
-    const path = `${node.folder}/${partitionName(creation.name, index)}`;
-    out.push({ kind: 'remove', path, owner: topics.owner, ticket: nextTicket(node.ids) });
+  if (input.ticket === topics.namingTicket) {
+    topics.namingTicket = 0;
+    if (input.kind === 'diskFailed') {
+      exitNode(node, 1, `the log directory ${node.folder} failed: ${input.error} (${input.detail})`);
+      return;
+    }
+    for (const partition of topics.naming.splice(0)) openNamed(node, env, partition, out);
   }
-  tellWaiting(node, creation, ErrorCode.KAFKA_STORAGE_ERROR);
+  const partition = topics.asked.get(input.ticket);
+  if (partition !== undefined) {
+    topics.asked.delete(input.ticket);
+    takeFolder(node, env, partition, input, out);
+  }
+  makeNext(node, env, out);
 }
 
-function tellWaiting(node: Node, creation: Creation, error: ErrorCode): void {
-  for (const wait of creation.waiting) {
-    if (error !== ErrorCode.NONE) wait.failed.set(creation.name, error);
-    wait.remaining -= 1;
-    if (wait.remaining === 0) answerMetadata(node, wait);
+function takeFolder(node: Node, env: Env, partition: Partition, input: DiskInput, out: Outbox): void {
+  const { topics } = node;
+  const pending = topics.pending.get(partition);
+  if (pending === undefined) return;
+  pending.left -= 1;
+  if (input.kind === 'diskFailed') {
+    pending.hasFailed = true;
+    const fields = new Map([['folder', partition.log.folder]]);
+    say(out, 'error', 'a partition does not fit the disk; it is tried again', fields);
+  }
+  if (pending.left > 0) return;
+  topics.pending.delete(partition);
+  if (partition.phase === 'gone') {
+    topics.makingCount -= 1;
+    beginRemoval(node, env, partition, out);
+  } else if (pending.hasFailed) {
+    topics.makingCount -= 1;
+    partition.phase = 'waiting';
+    topics.retries.push(partition);
+    topics.retryAtMs = env.nowMs + RETRY_MS;
+  } else {
+    partition.phase = 'folderSync';
+    topics.unnamed.push(partition);
   }
 }
 
-/** A ticket whose answer is meant for this topic. */
-function askFor(node: Node, creation: Creation): number {
-  const ticket = nextTicket(node.ids);
-  node.topics.asked.set(ticket, creation);
-  return ticket;
+/** One sync of the log directory at a time makes the names of many durable. */
+function nameFolders(node: Node, out: Outbox): void {
+  const { topics } = node;
+  if (topics.namingTicket !== 0 || topics.unnamed.length === 0) return;
+  topics.naming = topics.unnamed;
+  topics.unnamed = [];
+  topics.namingTicket = nextTicket(node.ids);
+  out.push({ kind: 'syncFolder', path: node.folder, owner: topics.owner, ticket: topics.namingTicket });
+}
+
+function openNamed(node: Node, env: Env, partition: Partition, out: Outbox): void {
+  if (partition.phase === 'gone') {
+    node.topics.makingCount -= 1;
+    beginRemoval(node, env, partition, out);
+    return;
+  }
+  openPartition(node, env, partition, NEW_LOG, out);
+}
+
+/** The log of a partition is open. */
+export function partitionOpened(node: Node, env: Env, partition: Partition, out: Outbox): void {
+  const { topics } = node;
+  const { topic } = partition;
+  settleLead(node, partition, out);
+  topic.opening -= 1;
+  if (topic.opening === 0) for (const wait of topic.waits.splice(0)) finishWait(node, wait);
+  if (node.boot !== null && node.boot.stage === 'logs') return; // Opened by the start.
+  topics.makingCount -= 1;
+  makeNext(node, env, out);
+}
+
+/** Leads the partition, under a new epoch or no more, as the image says. */
+export function settleLead(node: Node, partition: Partition, out: Outbox): void {
+  const { leader, log, topic, index } = partition;
+  if (log.state !== 'open' || partition.phase !== 'log') return;
+  const image = topicById(node.image, topic.id)?.partitions[index];
+  if (image === undefined) return;
+  touch(node, partition);
+  if (image.leader !== node.nodeId) {
+    if (leader.epoch >= 0) loseLead(leader, node.finished);
+  } else if (image.leaderEpoch > leader.epoch && !takeLead(leader, image.leaderEpoch)) {
+    const fields = new Map([['partition', partitionName(topic.name, index)]]);
+    say(out, 'error', 'a log claims leader epochs that were never given; they are forgotten', fields);
+  }
+}
+
+/** A folder name is free again: whoever waits for it begins. */
+export function nameIsFree(node: Node, env: Env, name: string, out: Outbox): void {
+  const waiting = node.topics.leaving.get(name) ?? null;
+  node.topics.leaving.delete(name);
+  if (waiting !== null) enqueue(node.topics.queue, waiting);
+  makeNext(node, env, out);
+}
+
+/** The deadline has come, or might have. */
+export function wakeTopics(node: Node, env: Env, out: Outbox): void {
+  const { topics } = node;
+  if (env.nowMs >= topics.retryAtMs) {
+    topics.retryAtMs = Number.POSITIVE_INFINITY;
+    for (const partition of topics.retries.splice(0)) enqueue(topics.queue, partition);
+  }
+  for (const wait of topics.waits) if (wait.untilMs <= env.nowMs) expireWait(node, wait);
+  makeNext(node, env, out);
+}
+
+/** Gives the heap the next deadline. */
+export function scheduleTopics(node: Node, _env: Env): void {
+  const { topics } = node;
+  let deadlineMs = topics.retryAtMs;
+  for (const wait of topics.waits) deadlineMs = Math.min(deadlineMs, wait.untilMs);
+  setDeadline(node.deadlines, topics, deadlineMs);
 }

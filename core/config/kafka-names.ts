@@ -18,7 +18,7 @@ export const LATER_NAMES: ReadonlySet<string> = words(`
   controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
   controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms cordoned.log.dirs
   delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.max.lifetime.ms
-  delegation.token.secret.key delete.topic.enable early.start.listeners
+  delegation.token.secret.key early.start.listeners
   errors.deadletterqueue.auto.create.topics.enable errors.deadletterqueue.topic.name.prefix
   group.consumer.assignment.interval.ms group.consumer.assignors group.consumer.heartbeat.interval.ms
   group.consumer.max.assignment.interval.ms group.consumer.max.heartbeat.interval.ms
@@ -43,8 +43,8 @@ export const LATER_NAMES: ReadonlySet<string> = words(`
   log.cleaner.backoff.ms log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
   log.cleaner.min.compaction.lag.ms log.dir.failure.timeout.ms log.retention.check.interval.ms
   max.connection.creation.rate max.connections.per.ip max.connections.per.ip.overrides
-  max.decompressed.message.bytes max.request.partition.size.limit metadata.log.max.record.bytes.between.snapshots
-  metadata.log.max.snapshot.interval.ms metadata.log.segment.bytes metadata.log.segment.ms
+  max.decompressed.message.bytes max.request.partition.size.limit 
+  metadata.log.segment.ms
   metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms offset.metadata.max.bytes
   offsets.commit.timeout.ms offsets.retention.check.interval.ms offsets.retention.minutes
   offsets.topic.compression.codec offsets.topic.num.partitions offsets.topic.replication.factor

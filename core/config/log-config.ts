@@ -1,5 +1,6 @@
 /** The settings of one log, and how they follow from the node's configuration. Pure, no state. */
-import type { NodeConfig } from './settings.ts';
+import { type NodeConfig, SETTINGS } from './settings.ts';
+import { readValue } from './values.ts';
 
 /** The settings of one log, as numbers. Kafka's topic settings; "never" is Infinity. */
 export interface LogConfig {
@@ -48,4 +49,29 @@ export function topicConfig(config: NodeConfig): LogConfig {
     producerIdExpirationMs: config['producer.id.expiration.ms'],
     ringBytesMax: config['tidemark.ring.partition.max.bytes'],
   };
+}
+
+/** The broker's setting that a topic's setting overrides, by the topic's name for it. */
+const OVERRIDDEN: ReadonlyMap<string, string> = new Map(
+  [...SETTINGS].flatMap(([name, { topicName }]): [string, string][] => (topicName === null ? [] : [[topicName, name]])),
+);
+
+/** A configuration with other texts for some settings; those that are not known here, or make no sense, are passed over. */
+export function withTexts(config: NodeConfig, texts: Iterable<readonly [string, string]>): NodeConfig {
+  const changes = new Map<string, unknown>();
+  for (const [name, text] of texts) {
+    const setting = SETTINGS.get(name);
+    const reading = setting === undefined ? null : readValue(setting, text);
+    if (reading !== null && 'value' in reading) changes.set(name, reading.value);
+  }
+  return changes.size === 0 ? config : ({ ...config, ...Object.fromEntries(changes) } as NodeConfig);
+}
+
+/** The configuration as a topic sees it, given what was set for the topic. */
+export function withTopicTexts(config: NodeConfig, values: ReadonlyMap<string, string>): NodeConfig {
+  const texts = [...values].flatMap(([name, text]): [string, string][] => {
+    const own = OVERRIDDEN.get(name);
+    return own === undefined ? [] : [[own, text]];
+  });
+  return withTexts(config, texts);
 }

@@ -49,7 +49,8 @@ export function registerBroker(
   };
   records.push(brokerRecord(broker, metadataLevel(image)));
   if (!isSameLife) controller.sessions.delete(request.brokerId);
-  return { records, response: { throttleTimeMs: 0, errorCode, brokerEpoch: epoch }, isAtomic: true };
+  // The changes may be more than one batch holds: without a leader, partitions only wait for the registration.
+  return { records, response: { throttleTimeMs: 0, errorCode, brokerEpoch: epoch }, isAtomic: false };
 }
 
 /** What becomes of the partitions of a broker whose earlier life is over. */

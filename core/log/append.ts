@@ -150,8 +150,9 @@ export function appendChecked(
   const write = noteAppend(log, env, segment, view, base, next, bytes.length, maxTimestampMs);
   if (leaderEpoch > lastEpoch(log.epochs)) {
     log.epochs = withEpoch(log.epochs, leaderEpoch, base);
-    writeEpochs(log, out);
+    log.areEpochsDirty = true;
   }
+  if (log.areEpochsDirty && !log.isWritingEpochs) writeEpochs(log, out);
   log.end = next;
   log.sizeBytes += bytes.length;
   log.ring ??= createRing();

@@ -16,7 +16,7 @@ import { ask, closeFiles, flushIndexes, openForAppend, takeAsk } from './files.t
 import { addTimeEntry } from './index.ts';
 import { expireProducers } from './producers.ts';
 import { shrinkRing } from './ring.ts';
-import { writeEpochs, writeSnapshot } from './roll.ts';
+import { writeSnapshot } from './roll.ts';
 import { pumpSyncs, settle, wantSync, writtenEnd } from './settle.ts';
 import { activeSegment, type Log } from './state.ts';
 import type { LogEvent } from './types.ts';
@@ -52,13 +52,17 @@ export function latestEpoch(log: Log): number {
   return lastEpoch(log.epochs);
 }
 
-/** Notes that `epoch` starts at `startOffset` and writes it to leader-epoch-checkpoint. */
-export function assignEpoch(log: Log, epoch: number, startOffset: number, out: Outbox): void {
-  if (log.state !== 'open') return;
-  const epochs = withEpoch(log.epochs, epoch, startOffset);
-  if (epochs === log.epochs) return;
-  log.epochs = epochs;
-  writeEpochs(log, out);
+/**
+ * Notes that `epoch` starts at `startOffset`; leader-epoch-checkpoint learns of it with the first append. Epochs that
+ * are not below it are forgotten: false if there were any.
+ */
+export function assignEpoch(log: Log, epoch: number, startOffset: number): boolean {
+  assert(log.state === 'open', 'a leader of an open log begins an epoch');
+  const kept = log.epochs.filter((entry) => entry.epoch < epoch);
+  const isAscending = kept.length === log.epochs.length;
+  log.epochs = withEpoch(isAscending ? log.epochs : kept, epoch, startOffset);
+  log.areEpochsDirty = true;
+  return isAscending;
 }
 
 /** Drops recent batches from memory until at most `bytesMax` are kept: for a node that is short of memory. */

@@ -5,14 +5,14 @@
  * Offsets count records. The high watermark is what every in-sync replica has synced; with this node as the only
  * replica that is `log.durable`. It never goes back. A producer that asked for acks=1 is answered when the batch is
  * durable here (with flush off: written), one that asked for acks=-1 when the high watermark has passed it.
- * A leader's epoch is new at every start and assigned before the first append, so that two lives of a node never
+ * A leader's epoch comes from the controller, which gives a new one to every life of a node, so that two lives never
  * write different records under one epoch. A crash forgets all of this; producers see a broken connection and ask
  * again.
  */
 import { assert } from '../lib/assert.ts';
 import { createQueue, dequeue, enqueue, peek, type Queue, queueAt, sift } from '../lib/queue.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { appendAsLeader, assignEpoch, type Log, latestEpoch } from '../log/log.ts';
+import { appendAsLeader, assignEpoch, type Log } from '../log/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 
 /** How many appends of one partition may be under way; one more is refused, to be tried again. */
@@ -46,12 +46,12 @@ interface Append<W extends Waiter> {
 /** The state of a partition that this node leads. */
 export interface Leader<W extends Waiter> {
   readonly log: Log;
-  /** -1 before the log is open. */
+  /** -1 while this node does not lead. */
   epoch: number;
   /** Readers see records below it. `highWatermark <= log.durable`; later: the smallest end of the in-sync set. */
   highWatermark: number;
   /** min.insync.replicas: an append with acks=-1 is refused when fewer replicas are in sync. */
-  readonly inSyncMin: number;
+  inSyncMin: number;
   /** Replicas in sync, this one included. */
   inSyncCount: number;
   /** Every append above the high watermark, in the order of appends. */
@@ -80,15 +80,22 @@ export function createLeader<W extends Waiter>(log: Log, inSyncMin: number): Lea
 }
 
 /**
- * Takes the lead of a log that has just opened, under an epoch that no earlier life has used: the log's latest is not
- * enough to go by, for it forgets an epoch of which no record survived. `epochMin` is above all that are forgotten.
+ * Takes the lead of an open log under the epoch that the controller gave, or goes on under a newer one. False where the
+ * log claims a later epoch than the controller ever gave: its batches are damaged, or not of this cluster. Then that
+ * epoch is forgotten.
  */
-export function takeLead<W extends Waiter>(leader: Leader<W>, epochMin: number, out: Outbox): void {
-  assert(leader.epoch === -1, 'a leader takes the lead once');
-  assert(leader.appends.size === 0, 'nothing is appended before the lead is taken');
-  leader.epoch = Math.max(latestEpoch(leader.log) + 1, epochMin);
-  assignEpoch(leader.log, leader.epoch, leader.log.end, out);
-  leader.highWatermark = leader.log.durable;
+export function takeLead<W extends Waiter>(leader: Leader<W>, epoch: number): boolean {
+  assert(epoch > leader.epoch, 'the epochs of a leader ascend');
+  const isFirst = leader.epoch < 0;
+  leader.epoch = epoch;
+  if (isFirst) leader.highWatermark = Math.max(leader.highWatermark, leader.log.durable);
+  return assignEpoch(leader.log, epoch, leader.log.end);
+}
+
+/** Leads no more: everyone who waits is told to ask the new leader. */
+export function loseLead<W extends Waiter>(leader: Leader<W>, finished: W[]): void {
+  failAll(leader, ErrorCode.NOT_LEADER_OR_FOLLOWER, 'this node leads the partition no more', finished);
+  leader.epoch = -1;
 }
 
 /** What a Produce request asks of one partition. */
@@ -111,6 +118,7 @@ export function appendToLeader<W extends Waiter>(
   out: Outbox,
 ): boolean {
   const { acks, answer, waiter, untilMs, records } = request;
+  if (leader.epoch < 0) return refuse(answer, ErrorCode.NOT_LEADER_OR_FOLLOWER, null);
   if (acks === -1 && leader.inSyncCount < leader.inSyncMin) {
     return refuse(answer, ErrorCode.NOT_ENOUGH_REPLICAS, null);
   }
@@ -195,9 +203,10 @@ export function expire<W extends Waiter>(leader: Leader<W>, nowMs: number, finis
 
 /**
  * FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH when the epoch that a client believes in (-1: it does not say) is not
- * this leader's; else NONE (KIP-320).
+ * this leader's (KIP-320), NOT_LEADER_OR_FOLLOWER when this node does not lead; else NONE.
  */
 export function fence<W extends Waiter>(leader: Leader<W>, currentLeaderEpoch: number): ErrorCode {
+  if (leader.epoch < 0) return ErrorCode.NOT_LEADER_OR_FOLLOWER;
   if (currentLeaderEpoch < 0 || currentLeaderEpoch === leader.epoch) return ErrorCode.NONE;
   return currentLeaderEpoch < leader.epoch ? ErrorCode.FENCED_LEADER_EPOCH : ErrorCode.UNKNOWN_LEADER_EPOCH;
 }

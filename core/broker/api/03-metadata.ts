@@ -6,18 +6,21 @@
  * the topic can be used, so that what it says holds. Since version 12 topics can be named by id.
  */
 
-import { isTopicName } from '../../config/values.ts';
 import { ZERO_UUID } from '../../lib/uuid.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
+import { offlineReplicas } from '../../metadata/describe-topics.ts';
+import { type PartitionImage, type TopicImage, topicById, topicByName } from '../../metadata/image.ts';
+import { mapValues } from '../../metadata/sharded-map.ts';
+import { isInternalTopic, topicNameProblem } from '../../metadata/topic-names.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/03-metadata.ts';
-import { addressFor } from '../addresses.ts';
+import { addressFor, listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
-import type { Node, Request, Topic } from '../state.ts';
-import { collides, createTopic } from '../topics.ts';
+import { autoCreate } from '../auto-create.ts';
+import type { Node, Request } from '../state.ts';
 
 /** What a client may do where nobody checks: read, write, create, delete, alter, describe, and the same of configs. */
-const TOPIC_OPERATIONS = 0b1101_1111_1000;
+export const TOPIC_OPERATIONS = 0b1101_1111_1000;
 /** Create, alter, describe, act as a broker, describe and alter configs, write idempotently. */
 export const CLUSTER_OPERATIONS = 0b1_1111_1010_0000;
 /** "Not asked for". */
@@ -38,25 +41,23 @@ type TopicAnswer = MetadataResponse['topics'][number];
 export interface MetadataWait {
   readonly request: Request;
   readonly body: MetadataRequest;
-  /** Topics that are not done. */
-  remaining: number;
   /** Topics that could not be made, with the error to answer. */
   readonly failed: Map<string, ErrorCode>;
 }
 
 /** Answers at once, or when the topics that it creates are done. */
-export function handleMetadata(node: Node, _env: Env, request: Request, body: MetadataRequest, out: Outbox): void {
-  const wait: MetadataWait = { request, body, remaining: 0, failed: new Map() };
+export function handleMetadata(node: Node, env: Env, request: Request, body: MetadataRequest, out: Outbox): void {
+  const wait: MetadataWait = { request, body, failed: new Map() };
   const mayCreate = (request.version < 4 || body.allowAutoTopicCreation) && node.config['auto.create.topics.enable'];
-  if (mayCreate && body.topics !== null) {
-    for (const { name } of body.topics) {
-      if (name === null || node.topics.byName.has(name) || checkName(node, name) !== ErrorCode.NONE) continue;
-      if (RESERVED.has(name)) continue;
-      const isTaken = createTopic(node, name, node.config['num.partitions'], wait, out);
-      if (!isTaken) wait.failed.set(name, ErrorCode.LEADER_NOT_AVAILABLE);
+  const missing = new Set<string>();
+  if (mayCreate) {
+    for (const { name } of body.topics ?? []) {
+      if (name === null || RESERVED.has(name) || topicNameProblem(name) !== null) continue;
+      if (topicByName(node.image, name) === undefined) missing.add(name);
     }
   }
-  if (wait.remaining === 0) answerMetadata(node, wait);
+  if (missing.size > 0) autoCreate(node, env, [...missing], wait, out);
+  else answerMetadata(node, wait);
 }
 
 /** Answers with what is known now. */
@@ -67,8 +68,10 @@ export function answerMetadata(node: Node, wait: MetadataWait): void {
   const operations = wantsOperations && body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NO_OPERATIONS;
   const wantsAll = body.topics === null || (request.version === 0 && body.topics.length === 0);
   const topics: TopicAnswer[] = [];
-  if (wantsAll) for (const topic of node.topics.byName.values()) topics.push(describe(node, topic, operations));
-  else for (const asked of body.topics ?? []) topics.push(findTopic(node, wait, asked, operations));
+  const listener = listenerName(node, request.connection);
+  const all = wantsAll ? mapValues(node.image.topics.byId) : [];
+  for (const topic of all) topics.push(describe(node, topic, listener, operations));
+  if (!wantsAll) for (const asked of body.topics ?? []) topics.push(findTopic(node, wait, asked, listener, operations));
   const wantsCluster = request.version >= 8 && request.version <= 10 && body.includeClusterAuthorizedOperations;
   answer(node, request, KEY, {
     throttleTimeMs: 0,
@@ -85,23 +88,21 @@ function findTopic(
   node: Node,
   wait: MetadataWait,
   asked: { readonly topicId: string; readonly name: string | null },
+  listener: string,
   operations: number,
 ): TopicAnswer {
   if (asked.name === null || asked.topicId !== ZERO_UUID) {
-    const topic = node.topics.byId.get(asked.topicId);
-    if (topic !== undefined) return describe(node, topic, operations);
+    const topic = topicById(node.image, asked.topicId);
+    if (topic !== undefined) return describe(node, topic, listener, operations);
     if (wait.request.version < 12) return unknown(ErrorCode.INVALID_REQUEST, asked.name ?? '', ZERO_UUID);
     return unknown(ErrorCode.UNKNOWN_TOPIC_ID, null, asked.topicId);
   }
-  const topic = node.topics.byName.get(asked.name);
-  if (topic !== undefined) return describe(node, topic, operations);
-  const bad = checkName(node, asked.name);
-  const error = bad !== ErrorCode.NONE ? bad : (wait.failed.get(asked.name) ?? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION);
+  const topic = topicByName(node.image, asked.name);
+  if (topic !== undefined) return describe(node, topic, listener, operations);
+  const isBad = topicNameProblem(asked.name) !== null;
+  const why = wait.failed.get(asked.name) ?? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+  const error = isBad ? ErrorCode.INVALID_TOPIC_EXCEPTION : why;
   return unknown(error, asked.name, ZERO_UUID);
-}
-
-function checkName(node: Node, name: string): ErrorCode {
-  return isTopicName(name) && !collides(node.topics, name) ? ErrorCode.NONE : ErrorCode.INVALID_TOPIC_EXCEPTION;
 }
 
 function unknown(error: ErrorCode, name: string | null, topicId: string): TopicAnswer {
@@ -115,21 +116,34 @@ function unknown(error: ErrorCode, name: string | null, topicId: string): TopicA
   };
 }
 
-function describe(node: Node, topic: Topic, operations: number): TopicAnswer {
+function describe(node: Node, topic: TopicImage, listener: string, operations: number): TopicAnswer {
   return {
     errorCode: ErrorCode.NONE,
     name: topic.name,
     topicId: topic.id,
-    isInternal: false,
-    partitions: topic.partitions.map((partition) => ({
-      errorCode: ErrorCode.NONE,
-      partitionIndex: partition.index,
-      leaderId: node.nodeId,
-      leaderEpoch: partition.leader.epoch,
-      replicaNodes: [node.nodeId],
-      isrNodes: [node.nodeId],
-      offlineReplicas: [],
-    })),
+    isInternal: isInternalTopic(topic.name),
+    partitions: topic.partitions.map((partition, index) => describePartition(node, topic, partition, index, listener)),
     topicAuthorizedOperations: operations,
+  };
+}
+
+/** A partition whose log is not open yet has no leader that a client could ask. */
+function describePartition(
+  node: Node,
+  topic: TopicImage,
+  partition: PartitionImage,
+  index: number,
+  listener: string,
+): TopicAnswer['partitions'][number] {
+  const own = node.topics.byId.get(topic.id)?.partitions[index];
+  const isLed = partition.leader === node.nodeId && own !== undefined && own.leader.epoch >= 0;
+  return {
+    errorCode: isLed ? ErrorCode.NONE : ErrorCode.LEADER_NOT_AVAILABLE,
+    partitionIndex: index,
+    leaderId: isLed ? partition.leader : -1,
+    leaderEpoch: partition.leaderEpoch,
+    replicaNodes: partition.replicas as number[],
+    isrNodes: partition.isr as number[],
+    offlineReplicas: offlineReplicas(node.image, partition, listener),
   };
 }

@@ -4,9 +4,10 @@
  * A version that we do not know is answered by version 0 with UNSUPPORTED_VERSION and our own range, so that the
  * client can ask again (KIP-511). Since version 3 the client names itself, and a name that makes no sense is refused.
  * Version 5 may say which node the client believes to talk to: another one is told to start over (KIP-1242).
- * Features are listed only when this node serves them: none yet.
+ * Features are listed with the levels that this node supports and those that are finalized at its committed offset.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
+import { KRAFT_VERSION, SUPPORTED_FEATURES } from '../../metadata/features.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { ApiVersionsRequest, ApiVersionsResponse } from '../../protocol/messages/18-api-versions.ts';
 import { answer, answerAs } from '../answers.ts';
@@ -48,10 +49,28 @@ export function handleApiVersions(
     errorCode: error,
     apiKeys: error === ErrorCode.NONE ? servedKeys() : [],
     throttleTimeMs: 0,
-    supportedFeatures: [],
-    finalizedFeaturesEpoch: error === ErrorCode.NONE ? 0 : -1,
-    finalizedFeatures: [],
+    supportedFeatures: error === ErrorCode.NONE ? supportedFeatures(request.version) : [],
+    finalizedFeaturesEpoch: error === ErrorCode.NONE ? node.image.provenance.offset : -1,
+    finalizedFeatures: error === ErrorCode.NONE ? finalizedFeatures(node) : [],
   });
+}
+
+/** Clients before version 4 cannot read a feature whose lowest level is 0 (KIP-1022). */
+function supportedFeatures(version: number): ApiVersionsResponse['supportedFeatures'] {
+  return SUPPORTED_FEATURES.filter(({ minSupportedVersion }) => version >= 4 || minSupportedVersion > 0).map(
+    ({ name, minSupportedVersion, maxSupportedVersion }) => ({
+      name,
+      minVersion: minSupportedVersion,
+      maxVersion: maxSupportedVersion,
+    }),
+  );
+}
+
+function finalizedFeatures(node: Node): ApiVersionsResponse['finalizedFeatures'] {
+  const levels = new Map(node.image.features);
+  const kraftLevel = node.controller?.quorum.raft.quorum.kraftVersion ?? 0;
+  if (kraftLevel > 0) levels.set(KRAFT_VERSION, kraftLevel);
+  return [...levels].map(([name, level]) => ({ name, maxVersionLevel: level, minVersionLevel: level }));
 }
 
 function check(node: Node, request: Request, body: ApiVersionsRequest): ErrorCode {

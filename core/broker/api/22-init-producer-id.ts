@@ -13,7 +13,7 @@ import type { Node, Request } from '../state.ts';
 /** Answers at once, or when the next block of ids is durable. */
 export function handleInitProducerId(
   node: Node,
-  _env: Env,
+  env: Env,
   request: Request,
   body: InitProducerIdRequest,
   out: Outbox,
@@ -21,5 +21,5 @@ export function handleInitProducerId(
   const isHalf = body.producerId < 0 !== body.producerEpoch < 0;
   if (body.transactionalId === '' || isHalf) refuseProducerId(node, request, ErrorCode.INVALID_REQUEST);
   else if (body.transactionalId !== null) refuseProducerId(node, request, ErrorCode.UNSUPPORTED_VERSION);
-  else takeProducerId(node, request, out);
+  else takeProducerId(node, env, request, out);
 }

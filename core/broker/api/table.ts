@@ -9,9 +9,25 @@ import { Fetch } from '../../protocol/messages/01-fetch.ts';
 import { ListOffsets } from '../../protocol/messages/02-list-offsets.ts';
 import { Metadata } from '../../protocol/messages/03-metadata.ts';
 import { ApiVersions } from '../../protocol/messages/18-api-versions.ts';
+import { CreateTopics } from '../../protocol/messages/19-create-topics.ts';
+import { DeleteTopics } from '../../protocol/messages/20-delete-topics.ts';
+import { DeleteRecords } from '../../protocol/messages/21-delete-records.ts';
 import { InitProducerId } from '../../protocol/messages/22-init-producer-id.ts';
 import { OffsetForLeaderEpoch } from '../../protocol/messages/23-offset-for-leader-epoch.ts';
+import { DescribeAcls } from '../../protocol/messages/29-describe-acls.ts';
+import { DescribeConfigs } from '../../protocol/messages/32-describe-configs.ts';
+import { AlterConfigs } from '../../protocol/messages/33-alter-configs.ts';
+import { DescribeLogDirs } from '../../protocol/messages/35-describe-log-dirs.ts';
+import { CreatePartitions } from '../../protocol/messages/37-create-partitions.ts';
+import { IncrementalAlterConfigs } from '../../protocol/messages/44-incremental-alter-configs.ts';
+import { ListPartitionReassignments } from '../../protocol/messages/46-list-partition-reassignments.ts';
+import { DescribeClientQuotas } from '../../protocol/messages/48-describe-client-quotas.ts';
+import { DescribeQuorum } from '../../protocol/messages/55-describe-quorum.ts';
+import { UpdateFeatures } from '../../protocol/messages/57-update-features.ts';
 import { DescribeCluster } from '../../protocol/messages/60-describe-cluster.ts';
+import { DescribeProducers } from '../../protocol/messages/61-describe-producers.ts';
+import { ListConfigResources } from '../../protocol/messages/74-list-config-resources.ts';
+import { DescribeTopicPartitions } from '../../protocol/messages/75-describe-topic-partitions.ts';
 import type { ApiKey, RequestOf } from '../../protocol/messages/index.ts';
 import type { Node, Request } from '../state.ts';
 import { handleProduce } from './00-produce.ts';
@@ -19,9 +35,25 @@ import { handleFetch } from './01-fetch.ts';
 import { handleListOffsets } from './02-list-offsets.ts';
 import { handleMetadata } from './03-metadata.ts';
 import { handleApiVersions } from './18-api-versions.ts';
+import { handleCreateTopics } from './19-create-topics.ts';
+import { handleDeleteTopics } from './20-delete-topics.ts';
+import { handleDeleteRecords } from './21-delete-records.ts';
 import { handleInitProducerId } from './22-init-producer-id.ts';
 import { handleOffsetForLeaderEpoch } from './23-offset-for-leader-epoch.ts';
+import { handleDescribeAcls } from './29-describe-acls.ts';
+import { handleDescribeConfigs } from './32-describe-configs.ts';
+import { handleAlterConfigs } from './33-alter-configs.ts';
+import { handleDescribeLogDirs } from './35-describe-log-dirs.ts';
+import { handleCreatePartitions } from './37-create-partitions.ts';
+import { handleIncrementalAlterConfigs } from './44-incremental-alter-configs.ts';
+import { handleListPartitionReassignments } from './46-list-partition-reassignments.ts';
+import { handleDescribeClientQuotas } from './48-describe-client-quotas.ts';
+import { handleDescribeQuorum } from './55-describe-quorum.ts';
+import { handleUpdateFeatures } from './57-update-features.ts';
 import { handleDescribeCluster } from './60-describe-cluster.ts';
+import { handleDescribeProducers } from './61-describe-producers.ts';
+import { handleListConfigResources } from './74-list-config-resources.ts';
+import { handleDescribeTopicPartitions } from './75-describe-topic-partitions.ts';
 
 /**
  * Works on a request whose body has been decoded. It ends with one `answer`, `finish` or `endConnection`, in this
@@ -49,9 +81,25 @@ export const SERVED: readonly Served[] = [
   serve(ListOffsets, handleListOffsets),
   serve(Metadata, handleMetadata),
   serve(ApiVersions, handleApiVersions),
+  serve(CreateTopics, handleCreateTopics),
+  serve(DeleteTopics, handleDeleteTopics),
+  serve(DeleteRecords, handleDeleteRecords),
   serve(InitProducerId, handleInitProducerId),
   serve(OffsetForLeaderEpoch, handleOffsetForLeaderEpoch),
+  serve(DescribeAcls, handleDescribeAcls),
+  serve(DescribeConfigs, handleDescribeConfigs),
+  serve(AlterConfigs, handleAlterConfigs),
+  serve(DescribeLogDirs, handleDescribeLogDirs),
+  serve(CreatePartitions, handleCreatePartitions),
+  serve(IncrementalAlterConfigs, handleIncrementalAlterConfigs),
+  serve(ListPartitionReassignments, handleListPartitionReassignments),
+  serve(DescribeClientQuotas, handleDescribeClientQuotas),
+  serve(DescribeQuorum, handleDescribeQuorum),
+  serve(UpdateFeatures, handleUpdateFeatures),
   serve(DescribeCluster, handleDescribeCluster),
+  serve(DescribeProducers, handleDescribeProducers),
+  serve(ListConfigResources, handleListConfigResources),
+  serve(DescribeTopicPartitions, handleDescribeTopicPartitions),
 ];
 
 const BY_KEY: readonly (Served | undefined)[] = SERVED.reduce<(Served | undefined)[]>((byKey, served) => {

@@ -1,0 +1,46 @@
+/**
+ * DeleteRecords: v0–2. Records below an offset go; -1 means all that readers can see. Answered when that is durable.
+ */
+import type { Env, Outbox } from '../../lib/world.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { DeleteRecordsRequest } from '../../protocol/messages/21-delete-records.ts';
+import { finishOne, type StartReply, type StartWait, wantStart } from '../delete-records.ts';
+import type { Node, Request } from '../state.ts';
+
+const TO_HIGH_WATERMARK = -1;
+
+/** Answers when the last new start is written down. */
+export function handleDeleteRecords(
+  node: Node,
+  _env: Env,
+  request: Request,
+  body: DeleteRecordsRequest,
+  out: Outbox,
+): void {
+  const topics: { name: string; partitions: StartReply[] }[] = [];
+  // Beside the partitions the request itself counts as one, so that nothing is answered before all have been asked.
+  const wait: StartWait = { request, response: { throttleTimeMs: 0, topics }, remaining: 1 };
+  for (const { name, partitions } of body.topics) {
+    const replies = partitions.map(({ partitionIndex, offset }): StartReply => {
+      const reply = { partitionIndex, lowWatermark: -1, errorCode: ErrorCode.NONE as number };
+      deleteOne(node, name, offset, reply, wait, out);
+      return reply;
+    });
+    topics.push({ name, partitions: replies });
+  }
+  finishOne(node, wait);
+}
+
+function deleteOne(node: Node, topic: string, wanted: number, reply: StartReply, wait: StartWait, out: Outbox): void {
+  const partition = node.topics.byName.get(topic)?.partitions[reply.partitionIndex];
+  if (partition === undefined) {
+    reply.errorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+    return;
+  }
+  const { leader, log } = partition;
+  const offset = wanted === TO_HIGH_WATERMARK ? leader.highWatermark : wanted;
+  if (leader.epoch < 0) reply.errorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER;
+  else if (offset < 0 || offset > leader.highWatermark) reply.errorCode = ErrorCode.OFFSET_OUT_OF_RANGE;
+  else if (offset <= log.start) reply.lowWatermark = log.start;
+  else wantStart(node, { wait, partition, offset, reply }, out);
+}

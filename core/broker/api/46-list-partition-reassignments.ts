@@ -1,0 +1,21 @@
+/**
+ * ListPartitionReassignments: v0. Partitions whose replicas are being moved: none in a cluster of one.
+ */
+import type { Env, Outbox } from '../../lib/world.ts';
+import { listPartitionReassignments } from '../../metadata/describe-topics.ts';
+import type { ListPartitionReassignmentsRequest } from '../../protocol/messages/46-list-partition-reassignments.ts';
+import { answer } from '../answers.ts';
+import type { Node, Request } from '../state.ts';
+
+const KEY = 46;
+
+/** Answers at once, from what is committed. */
+export function handleListPartitionReassignments(
+  node: Node,
+  _env: Env,
+  request: Request,
+  body: ListPartitionReassignmentsRequest,
+  _out: Outbox,
+): void {
+  answer(node, request, KEY, listPartitionReassignments(node.image, body));
+}

@@ -1,0 +1,113 @@
+/**
+ * From one committed image to the next: what a change of the metadata means to this node. Topics come, grow and go,
+ * leaders change, settings take effect; nothing else reads the metadata log.
+ *
+ * A change comes as a delta. After a reload of the controller there is none: then the two images are compared.
+ */
+import { type LogConfig, topicConfig, withTexts, withTopicTexts } from '../config/log-config.ts';
+import type { Env, Outbox } from '../lib/world.ts';
+import type { MetadataDelta } from '../metadata/draft.ts';
+import type { TopicDelta } from '../metadata/draft-topics.ts';
+import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../metadata/image.ts';
+import { mapValues } from '../metadata/sharded-map.ts';
+import { exitNode } from './exit.ts';
+import { say } from './say.ts';
+import type { Node, Topic } from './state.ts';
+import { addPartitions, addTopic, removeTopic, settleLead } from './topics.ts';
+
+/** One batch is committed. */
+export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Outbox): void {
+  node.image = delta.after;
+  const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
+  if (isOfBrokers) applyBrokerConfig(node);
+  applyTopics(node, env, delta.topics, out);
+  if (isOfBrokers) return;
+  for (const { type, name } of delta.configs) {
+    const topic = type === ResourceType.TOPIC ? node.topics.byName.get(name) : undefined;
+    if (topic !== undefined) applyTopicConfig(topic, configFor(node, name));
+  }
+}
+
+/** The controller was loaded: all that is committed. */
+export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox): void {
+  const { image: before } = node;
+  const others = [...view.cluster.brokers.keys()].filter((id) => id !== node.nodeId);
+  if (others.length > 0) {
+    exitNode(node, 1, `the cluster has other brokers (${others.join(', ')}); only a cluster of one is served yet`);
+    return;
+  }
+  node.image = view;
+  applyBrokerConfig(node);
+  applyTopics(node, env, differences(before, view), out);
+}
+
+/** What differs between two images; partitions that are the same may be listed. */
+function differences(before: MetadataImage, after: MetadataImage): TopicDelta[] {
+  const deltas: TopicDelta[] = [];
+  for (const topic of mapValues(before.topics.byId)) {
+    if (topicById(after, topic.id) === undefined) deltas.push({ before: topic, after: null, partitions: [] });
+  }
+  for (const topic of mapValues(after.topics.byId)) {
+    const known = topicById(before, topic.id) ?? null;
+    deltas.push({ before: known, after: topic, partitions: [...topic.partitions.keys()] });
+  }
+  return deltas;
+}
+
+function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: Outbox): void {
+  if (!node.topics.isLoaded) return;
+  // What goes, goes first: its name may come again in the same batch.
+  for (const { before, after } of deltas) {
+    const topic = before === null || after !== null ? undefined : node.topics.byId.get(before.id);
+    if (topic !== undefined) removeTopic(node, env, topic, out);
+  }
+  for (const { after, partitions } of deltas) {
+    if (after === null) continue;
+    const topic = node.topics.byId.get(after.id) ?? createTopic(node, after, out);
+    for (const index of partitions) {
+      const partition = topic.partitions[index];
+      if (partition !== undefined) settleLead(node, partition, out);
+    }
+    addPartitions(node, env, topic, after.partitions.length, out);
+  }
+}
+
+function createTopic(node: Node, { name, id, partitions }: TopicImage, out: Outbox): Topic {
+  const fields = new Map<string, string | number>([
+    ['topic', name],
+    ['id', id],
+    ['partitions', partitions.length],
+  ]);
+  say(out, 'info', 'topic created', fields);
+  return addTopic(node, name, id);
+}
+
+/** The settings of this broker: what was set for it, over what was set for all, over what the operator wrote. */
+function applyBrokerConfig(node: Node): void {
+  const ofAll = configOf(node.image, ResourceType.BROKER, '');
+  const own = configOf(node.image, ResourceType.BROKER, String(node.nodeId));
+  node.config = withTexts(withTexts(node.configured, ofAll), own);
+  node.topics.commonConfig = topicConfig(node.config);
+  for (const topic of node.topics.byName.values()) applyTopicConfig(topic, configFor(node, topic.name));
+}
+
+/** The settings that count for a topic. Topics that set nothing of their own share one object. */
+export function configFor(node: Node, topic: string): TopicConfig {
+  const values = configOf(node.image, ResourceType.TOPIC, topic);
+  if (values.size === 0) return { log: node.topics.commonConfig, inSyncMin: node.config['min.insync.replicas'] };
+  const config = withTopicTexts(node.config, values);
+  return { log: topicConfig(config), inSyncMin: config['min.insync.replicas'] };
+}
+
+/** What the settings of a topic mean to its partitions. */
+export interface TopicConfig {
+  readonly log: LogConfig;
+  readonly inSyncMin: number;
+}
+
+function applyTopicConfig(topic: Topic, config: TopicConfig): void {
+  for (const partition of topic.partitions) {
+    partition.log.config = config.log;
+    partition.leader.inSyncMin = config.inSyncMin;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Making an empty log directory that of a voter: the only one of a new cluster (kraft.version 1, KIP-853).
+ *
+ * The bootstrap checkpoint of the metadata log comes first, durably, and `meta.properties` last: a directory that has
+ * the latter is whole, and one that a crash left without it is formatted anew.
+ */
+import { encodeUtf8 } from '../lib/utf8.ts';
+import { UUID_BYTES } from '../lib/uuid.ts';
+import type { Env, Outbox } from '../lib/world.ts';
+import { bootstrapRecords } from '../metadata/features.ts';
+import { encodeMetadataRecord } from '../metadata/records.ts';
+import { bootstrapCheckpoint } from '../raft/batches.ts';
+import { BOOTSTRAP_ID, checkpointName } from '../raft/names.ts';
+import { ask, type Boot, bootFoldersRead, type DiskAnswer, refuse } from './boot.ts';
+import { ownVoter } from './controller-host.ts';
+import { formatMetaProperties, META_PROPERTIES, METADATA_FOLDER, randomUuid } from './files.ts';
+import { say } from './say.ts';
+import type { Node } from './state.ts';
+
+/** What a format that was cut short may have left in the folder of the metadata log. */
+export const HALF_FORMATTED: readonly string[] = [checkpointName(BOOTSTRAP_ID)];
+
+/** Begins: the folder of the metadata log, and what the quorum begins with. */
+export function beginFormat(node: Node, env: Env, boot: Boot, out: Outbox): void {
+  node.clusterId = node.config['cluster.id'] ?? randomUuid(boot.entropy, 0);
+  node.directoryId = randomUuid(boot.entropy, UUID_BYTES);
+  const { owner } = boot;
+  const folder = `${node.folder}/${METADATA_FOLDER}`;
+  const values = bootstrapRecords(node.config['min.insync.replicas']).map(encodeMetadataRecord);
+  const bytes = bootstrapCheckpoint([ownVoter(node.config, node.directoryId)], values, env.wallMs);
+  out.push({ kind: 'makeFolder', path: folder, owner, ticket: ask(node, boot, 'folder') });
+  const path = `${folder}/${checkpointName(BOOTSTRAP_ID)}`;
+  out.push({ kind: 'replace', path, bytes, owner, ticket: ask(node, boot, 'checkpoint') });
+  out.push({ kind: 'syncFolder', path: node.folder, owner, ticket: ask(node, boot, 'synced') });
+}
+
+/** An answer in the stage 'formatting'. */
+export function takeFormatting(node: Node, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
+  if (input.kind === 'diskFailed') {
+    refuse(node, `cannot format the log directory ${node.folder}`, input);
+    return;
+  }
+  if (boot.asked.size > 0) return;
+  const { nodeId, clusterId, directoryId } = node;
+  if (about !== META_PROPERTIES) {
+    const bytes = encodeUtf8(formatMetaProperties({ version: 1, clusterId, nodeId, directoryId }));
+    const path = `${node.folder}/${META_PROPERTIES}`;
+    out.push({ kind: 'replace', path, bytes, owner: boot.owner, ticket: ask(node, boot, META_PROPERTIES) });
+    return;
+  }
+  const fields = new Map([
+    ['folder', node.folder],
+    ['clusterId', clusterId],
+    ['directoryId', directoryId],
+  ]);
+  say(out, 'info', 'formatted an empty log directory', fields);
+  boot.isClean = true;
+  boot.entries = [];
+  bootFoldersRead(node, boot, out);
+}

@@ -1,0 +1,117 @@
+/**
+ * Administration is the controller's: a request that changes the cluster is handed to it as it came, and its answer is
+ * the client's. Whatever makes partitions is answered when they can be used, or when the client's time is over.
+ */
+import type { ControllerKey } from '../controller/handle.ts';
+import { ZERO_UUID } from '../lib/uuid.ts';
+import type { Env, Outbox } from '../lib/world.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
+import { answer } from './answers.ts';
+import { type Caller, type CallFailure, type CallOutcome, callController } from './controller-host.ts';
+import type { Node, Request, Topic } from './state.ts';
+import { waitForTopics } from './topic-waits.ts';
+import { scheduleTopics } from './topics.ts';
+
+/** The APIs that are forwarded. */
+export type ForwardedKey = 19 | 20 | 33 | 37 | 44 | 57;
+
+/** The time that a client has that names none, ms: Kafka's request.timeout.ms. */
+export const TIMEOUT_MS = 30_000;
+
+/** Hands a client's request to the controller. */
+export function forward<K extends ForwardedKey>(
+  node: Node,
+  env: Env,
+  request: Request,
+  apiKey: K,
+  body: RequestOf<K>,
+  timeoutMs: number,
+  out: Outbox,
+): void {
+  const untilMs = env.nowMs + Math.max(timeoutMs, 0);
+  const caller: Caller = { kind: 'client', request, apiKey, body: body as RequestOf<ControllerKey>, untilMs };
+  callController(node, env, apiKey, request.version, body, caller, out);
+}
+
+/** The controller has answered, or cannot. */
+export function answerForwarded(
+  node: Node,
+  env: Env,
+  caller: Extract<Caller, { kind: 'client' }>,
+  outcome: CallOutcome,
+  _out: Outbox,
+): void {
+  const { request, body } = caller;
+  const apiKey = caller.apiKey as ForwardedKey;
+  if ('failure' in outcome) {
+    answer(node, request, apiKey, refusalOf(apiKey, request.version, body, errorOf(outcome.failure)));
+    return;
+  }
+  const { response } = outcome;
+  const end = { kind: 'client', request, apiKey, response } as const;
+  waitForTopics(node, madeTopics(node, apiKey, response), caller.untilMs, end);
+  scheduleTopics(node, env);
+}
+
+/** The topics that got partitions. */
+function madeTopics(node: Node, apiKey: ForwardedKey, response: ResponseInputOf<ControllerKey>): Topic[] {
+  const names =
+    apiKey === 19
+      ? (response as ResponseInputOf<19>).topics.filter(isDone).map(({ name }) => name)
+      : apiKey === 37
+        ? (response as ResponseInputOf<37>).results.filter(isDone).map(({ name }) => name)
+        : [];
+  return names.flatMap((name) => node.topics.byName.get(name) ?? []);
+}
+
+function isDone({ errorCode }: { readonly errorCode: number }): boolean {
+  return errorCode === ErrorCode.NONE;
+}
+
+/** What a client is told when the controller did not answer. */
+export function errorOf(failure: CallFailure): ErrorCode {
+  switch (failure) {
+    case 'tooLarge':
+      return ErrorCode.POLICY_VIOLATION;
+    case 'busy':
+      return ErrorCode.REQUEST_TIMED_OUT;
+    default:
+      return ErrorCode.NOT_CONTROLLER; // Clients ask again.
+  }
+}
+
+/** The answer that refuses the whole of a request. */
+function refusalOf(
+  apiKey: ForwardedKey,
+  version: number,
+  body: RequestOf<ControllerKey>,
+  errorCode: ErrorCode,
+): ResponseInputOf<ForwardedKey> {
+  const error = { errorCode, errorMessage: null };
+  switch (apiKey) {
+    case 19:
+      return {
+        throttleTimeMs: 0,
+        topics: (body as RequestOf<19>).topics.map(({ name }) => ({ name, topicId: ZERO_UUID, ...error, configs: [] })),
+      };
+    case 20: {
+      const { topics, topicNames } = body as RequestOf<20>;
+      const asked = version >= 6 ? topics : topicNames.map((name) => ({ name, topicId: ZERO_UUID }));
+      return { throttleTimeMs: 0, responses: asked.map(({ name, topicId }) => ({ name, topicId, ...error })) };
+    }
+    case 37: {
+      const { topics } = body as RequestOf<37>;
+      return { throttleTimeMs: 0, results: topics.map(({ name }) => ({ name, ...error })) };
+    }
+    case 57:
+      return { throttleTimeMs: 0, ...error, results: [] };
+    default: {
+      const { resources } = body as RequestOf<33>;
+      return {
+        throttleTimeMs: 0,
+        responses: resources.map(({ resourceType, resourceName }) => ({ ...error, resourceType, resourceName })),
+      };
+    }
+  }
+}

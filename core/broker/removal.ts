@@ -1,0 +1,135 @@
+/**
+ * A partition whose topic was deleted: its readers and writers are told at once, then its folder goes.
+ *
+ * quiet (what its log asked of the disk is answered: an open under way could make a file in a folder of a later topic)
+ * → closing (its files) → renaming (to `<topic>-<partition>.<uuid>-delete`, durably: the name is free from then on) →
+ * removing. A crash before the rename is durable leaves a folder whose topic id the image does not have; the next start
+ * sets it aside. One after it leaves a name that says that it may go.
+ */
+import { setDeadline, type Timed } from '../lib/heap.ts';
+import { nextOwner, nextTicket } from '../lib/ids.ts';
+import { UUID_BYTES, uuidToBytes } from '../lib/uuid.ts';
+import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import { failAll } from '../replication/leader.ts';
+import { finishLookup } from './api/02-list-offsets.ts';
+import { failStart } from './delete-records.ts';
+import { exitNode } from './exit.ts';
+import { ripen, takeRead } from './fetch.ts';
+import { markDirty } from './fetch-sessions.ts';
+import { partitionName } from './files.ts';
+import { recount } from './partitions.ts';
+import type { Node, Partition } from './state.ts';
+import { nameIsFree } from './topics.ts';
+
+/** The longest name of a folder. */
+const NAME_MAX = 255;
+
+/** The state of a removal. */
+export interface Removal extends Timed {
+  readonly kind: 'removal';
+  readonly owner: number;
+  /** The name of the folder. */
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  readonly files: readonly number[];
+  stage: 'quiet' | 'closing' | 'renaming' | 'removing';
+  /** Tickets that the stage waits for. */
+  readonly awaited: Set<number>;
+}
+
+/** Everyone who waits for the partition is told that there is no such partition. */
+export function leaveReaders(node: Node, partition: Partition): void {
+  const { leader, reads, lookups, subscriptions } = partition;
+  const error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+  failAll(leader, error, 'the topic was deleted', node.finished);
+  failStart(node, partition, error);
+  leader.epoch = -1;
+  for (const ticket of [...reads.keys()]) takeRead(node, partition, ticket, { kind: 'error', error });
+  const found = { error, offset: -1, timestampMs: -1, leaderEpoch: -1 };
+  for (const ticket of [...lookups.keys()]) finishLookup(node, partition, ticket, found);
+  for (const subscription of subscriptions.splice(0)) {
+    subscription.partition = null;
+    subscription.place = -1;
+    markDirty(subscription);
+    const { parked } = subscription.session;
+    if (parked !== null) ripen(node, parked);
+  }
+}
+
+/** Begins to take the folder away; the partition's name is not free until its end. */
+export function beginRemoval(node: Node, env: Env, partition: Partition, out: Outbox): void {
+  const { log, topic, index } = partition;
+  const name = partitionName(topic.name, index);
+  const hasLog = partition.phase === 'log';
+  const removal: Removal = {
+    kind: 'removal',
+    deadlineMs: Number.POSITIVE_INFINITY,
+    heapIndex: -1,
+    owner: hasLog ? log.owner : nextOwner(node.ids),
+    name,
+    from: log.folder,
+    to: `${node.folder}/${setAsideName(topic.name, index, topic.id, 'delete')}`,
+    files: log.segments
+      .flatMap(({ logFile, indexFile, timeFile }) => [logFile, indexFile, timeFile])
+      .filter((file) => file !== 0),
+    stage: 'quiet',
+    awaited: new Set(log.asks?.keys()),
+  };
+  setDeadline(node.deadlines, partition, Number.POSITIVE_INFINITY);
+  log.ring = null;
+  recount(node, partition);
+  node.machines.delete(log.owner);
+  node.machines.set(removal.owner, removal);
+  node.topics.leaving.set(name, null);
+  if (removal.awaited.size === 0) goOn(node, env, removal, out);
+}
+
+/** The name of a folder that is set aside, as Kafka makes it: the topic's name is cut where it would be too long. */
+export function setAsideName(topic: string, partition: number, id: string, why: 'delete' | 'stray'): string {
+  const bytes = new Uint8Array(UUID_BYTES);
+  uuidToBytes(id, bytes, 0);
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  const tail = `-${partition}.${hex}-${why}`;
+  return topic.slice(0, NAME_MAX - tail.length) + tail;
+}
+
+/** Takes an answer of the disk: to the removal, or to what its log had asked. */
+export function stepRemoval(node: Node, env: Env, removal: Removal, input: DiskInput, out: Outbox): void {
+  if (input.kind === 'diskFailed' && input.error === 'io') {
+    exitNode(node, 1, `the log directory ${node.folder} failed (${removal.name}: ${input.detail})`);
+    return;
+  }
+  if (removal.awaited.delete(input.ticket) && removal.awaited.size === 0) goOn(node, env, removal, out);
+}
+
+function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
+  const ask = (): { owner: number; ticket: number } => {
+    const ticket = nextTicket(node.ids);
+    removal.awaited.add(ticket);
+    return { owner: removal.owner, ticket };
+  };
+  switch (removal.stage) {
+    case 'quiet':
+      removal.stage = 'closing';
+      for (const file of removal.files) out.push({ kind: 'close', file, ...ask() });
+      if (removal.awaited.size === 0) goOn(node, env, removal, out);
+      break;
+    case 'closing':
+      removal.stage = 'renaming';
+      out.push({ kind: 'rename', from: removal.from, to: removal.to, ...ask() });
+      // A rename that a full disk refused leaves the old name: it goes all the same.
+      out.push({ kind: 'remove', path: removal.from, ...ask() });
+      out.push({ kind: 'syncFolder', path: node.folder, ...ask() });
+      break;
+    case 'renaming':
+      removal.stage = 'removing';
+      out.push({ kind: 'remove', path: removal.to, ...ask() });
+      nameIsFree(node, env, removal.name, out);
+      break;
+    case 'removing':
+      node.machines.delete(removal.owner);
+      break;
+  }
+}

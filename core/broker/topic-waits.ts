@@ -1,0 +1,90 @@
+/**
+ * Answers that wait until topics can be used: whoever made a topic is told so when all of its logs are open, or when
+ * the time that he gave is over. A crash forgets them with their connections.
+ */
+import type { ControllerKey } from '../controller/handle.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import type { ResponseInputOf } from '../protocol/messages/index.ts';
+import { answer } from './answers.ts';
+import { answerMetadata, type MetadataWait } from './api/03-metadata.ts';
+import { bootTopicsDone } from './boot-serve.ts';
+import type { Node, Request, Topic } from './state.ts';
+
+/** Responses that wait at one time; beyond that they leave at once. */
+const WAITS_MAX = 10_000;
+
+/** What happens at the end. */
+export type WaitEnd =
+  | {
+      readonly kind: 'client';
+      readonly request: Request;
+      readonly apiKey: ControllerKey;
+      readonly response: ResponseInputOf<ControllerKey>;
+    }
+  | { readonly kind: 'metadata'; readonly wait: MetadataWait }
+  | { readonly kind: 'start' };
+
+/** A response that waits for topics. */
+export interface TopicWait {
+  /** Those that were not ready when it began. */
+  readonly topics: readonly Topic[];
+  /** `env.nowMs`; Infinity: as long as it takes. */
+  readonly untilMs: number;
+  readonly end: WaitEnd;
+}
+
+/** Ends when all these topics are ready: now, or later. */
+export function waitForTopics(node: Node, topics: readonly Topic[], untilMs: number, end: WaitEnd): void {
+  const unready = topics.filter((topic) => topic.opening > 0);
+  const wait: TopicWait = { topics: unready, untilMs, end };
+  if (unready.length === 0 || node.topics.waits.size >= WAITS_MAX) {
+    conclude(node, wait);
+    return;
+  }
+  node.topics.waits.add(wait);
+  for (const topic of unready) topic.waits.push(wait);
+}
+
+/** One of the topics is ready, or gone; or the time is over. */
+export function finishWait(node: Node, wait: TopicWait): void {
+  if (!node.topics.waits.has(wait)) return;
+  if (wait.topics.every((topic) => topic.opening === 0)) endWait(node, wait);
+}
+
+/** The time is over: what is not ready is said to be late. */
+export function expireWait(node: Node, wait: TopicWait): void {
+  const { end } = wait;
+  if (end.kind === 'client' && end.apiKey === 19) {
+    const late = new Set(wait.topics.filter((topic) => topic.opening > 0).map(({ name }) => name));
+    const response = end.response as ResponseInputOf<19>;
+    const topics = response.topics.map((topic) =>
+      late.has(topic.name) ? { ...topic, errorCode: ErrorCode.REQUEST_TIMED_OUT, errorMessage: null } : topic,
+    );
+    endWait(node, { ...wait, end: { ...end, response: { ...response, topics } } }, wait);
+  } else {
+    endWait(node, wait);
+  }
+}
+
+function endWait(node: Node, wait: TopicWait, known: TopicWait = wait): void {
+  node.topics.waits.delete(known);
+  for (const topic of known.topics) {
+    const at = topic.waits.indexOf(known);
+    if (at >= 0) topic.waits.splice(at, 1);
+  }
+  conclude(node, wait);
+}
+
+function conclude(node: Node, { end }: TopicWait): void {
+  switch (end.kind) {
+    case 'client':
+      answer(node, end.request, end.apiKey, end.response);
+      break;
+    case 'metadata':
+      answerMetadata(node, end.wait);
+      break;
+    case 'start':
+      bootTopicsDone(node);
+      break;
+  }
+}
