@@ -165,6 +165,7 @@ function mend(node: Node, boot: Boot, partition: Partition, folder: Folder | nul
   const found = foundOf(boot, partition);
   const hadRecords = found.highWatermark > 0 || found.recoveryPoint > 0;
   if (folder === null && hadRecords) say(out, 'error', 'a partition has lost its folder and its records', fields);
+  else if (folder === null) say(out, 'warn', 'a partition has no folder; it gets one', fields);
   if (folder?.hasLog === true) say(out, 'error', `a partition has lost its ${PARTITION_METADATA}`, fields);
   if (folder === null) out.push({ kind: 'makeFolder', path, owner, ticket: ask(node, boot, 'mended') });
   const bytes = encodeUtf8(formatPartitionMetadata(partition.topic.id));

@@ -56,7 +56,7 @@ const OVERRIDDEN: ReadonlyMap<string, string> = new Map(
   [...SETTINGS].flatMap(([name, { topicName }]): [string, string][] => (topicName === null ? [] : [[topicName, name]])),
 );
 
-/** A configuration with other texts for some settings; those that are not known here, or make no sense, are passed over. */
+/** A configuration with other texts for some settings; those that are unknown, or make no sense, are passed over. */
 export function withTexts(config: NodeConfig, texts: Iterable<readonly [string, string]>): NodeConfig {
   const changes = new Map<string, unknown>();
   for (const [name, text] of texts) {

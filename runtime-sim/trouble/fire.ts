@@ -129,7 +129,9 @@ function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: n
 
 function rot(world: World, troubles: Troubles, node: Actor): boolean {
   if (node.disk === null) return false;
-  const isWanted = (path: string): boolean => /\.(log|index|timeindex|snapshot)$/.test(path);
+  // The metadata log of a cluster of one has no other copy: a node that finds it rotten stops and says so.
+  const isOnly = (path: string): boolean => /__cluster_metadata-0\/.*\.log$/.test(path);
+  const isWanted = (path: string): boolean => /\.(log|index|timeindex|snapshot)$/.test(path) && !isOnly(path);
   if (!rotDisk(node.disk, world.dice, world.nowUs, isWanted)) return false;
   const rotten = node.disk.rot[node.disk.rot.length - 1];
   if (rotten === undefined) return false;

@@ -2,13 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import {
   formatCheckpoint,
+  formatCleanShutdown,
   formatMetaProperties,
-  formatNumber,
   formatPartitionMetadata,
   parseCheckpoint,
+  parseCleanShutdown,
   parseFolderName,
   parseMetaProperties,
-  parseNumber,
   parsePartitionMetadata,
   randomUuid,
 } from '../../core/broker/files.ts';
@@ -77,9 +77,10 @@ describe('the other files', () => {
     }
   });
 
-  it('producer ids read what they write and nothing else', () => {
-    expect(parseNumber(formatNumber(3000))).toBe(3000);
-    for (const text of ['', '0\n3000', '1\n3000\n', '0\n-1\n', '0\nx\n']) expect(parseNumber(text)).toBe('malformed');
+  it('the marker of a clean stop reads what it writes, and what makes no sense as no epoch', () => {
+    expect(parseCleanShutdown(formatCleanShutdown(3000))).toBe(3000);
+    for (const text of ['', '{}', '{"version":0,"brokerEpoch":-1}', '{"brokerEpoch":x}'])
+      expect(parseCleanShutdown(text)).toBe(-1);
   });
 
   it('a folder is a partition only if its name is a topic and a number', () => {

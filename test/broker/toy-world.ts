@@ -337,9 +337,13 @@ export class ToyWorld {
       case 'load':
         return file === undefined ? 'notFound' : { kind: 'loaded', bytes: file.bytes.slice(), ...asked };
       case 'rename':
-        if (file === undefined) return 'notFound';
-        this.files.delete(path);
-        this.files.set(effect.to, file);
+        if (file === undefined && !this.folders.has(path)) return 'notFound';
+        for (const [name, moved] of [...this.files]) {
+          if (name !== path && !name.startsWith(`${path}/`)) continue;
+          this.files.delete(name);
+          this.files.set(effect.to + name.slice(path.length), moved);
+        }
+        if (this.folders.delete(path)) this.folders.add(effect.to);
         return { kind: 'changed', ...asked };
       case 'remove':
         for (const name of [...this.files.keys()])
