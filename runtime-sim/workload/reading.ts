@@ -39,6 +39,9 @@ export interface ReadingOptions {
   readonly restMs: number;
 }
 
+/** Between a reader's failure and the next one's start. */
+const REST_AFTER_ERROR_MS = 500;
+
 /** One partition that is read. */
 interface Line {
   readonly partition: number;
@@ -99,7 +102,7 @@ function step(state: Reading, env: Env, input: Input, out: Outbox): void {
       return;
     case 'wake':
       for (const line of state.lines) {
-        if (env.nowMs >= line.againAtMs) restart(state, line, out);
+        if (env.nowMs >= line.againAtMs) restart(state, line);
         if (readerDeadlineMs(line.reader) <= env.nowMs) feed(state, line, env, { kind: 'wake' }, out);
       }
       return;
@@ -114,8 +117,7 @@ function step(state: Reading, env: Env, input: Input, out: Outbox): void {
   }
 }
 
-function restart(state: Reading, line: Line, out: Outbox, env?: Env): void {
-  if (env !== undefined) stopReader(line.reader, env, out);
+function restart(state: Reading, line: Line): void {
   line.againAtMs = Number.POSITIVE_INFINITY;
   line.seed = (line.seed + 0x9e37) >>> 0;
   line.reader = newReader(state, line.partition, line.seed);
@@ -175,7 +177,8 @@ function takeError(
     partition,
     sentence: `a reader of ${where} at ${line.reader.position} was told ${event.error}: ${event.message}`,
   });
-  restart(state, line, out, env);
+  stopReader(line.reader, env, out);
+  line.againAtMs = env.nowMs + REST_AFTER_ERROR_MS;
 }
 
 function deadlineMs(state: Reading): number {
