@@ -170,7 +170,7 @@ function addReader(
     observer,
     reader,
     mode,
-    restMs: 15_000,
+    restMs: 2_500,
     options: {
       clientId,
       bootstrap: [{ host: NODE_NAME, port: PORT }],
