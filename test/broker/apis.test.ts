@@ -24,6 +24,7 @@ describe('ApiVersions', () => {
       [1, 4, 18],
       [2, 1, 11],
       [3, 0, 13],
+      [10, 0, 6],
       [18, 0, 5],
       [22, 0, 5],
       [23, 2, 4],
@@ -297,6 +298,19 @@ describe('DescribeCluster', () => {
   });
 });
 
+describe('FindCoordinator', () => {
+  it('refuses for good, whatever is looked for', () => {
+    const { world, client } = started();
+    const refused = { errorCode: ErrorCode.UNSUPPORTED_VERSION, nodeId: -1 };
+    expect(world.ask(client, 10, 2, { key: 'g', coordinatorKeys: [] })).toMatchObject(refused);
+    const { coordinators } = world.ask(client, 10, 4, { key: '', coordinatorKeys: ['g', 'h'] });
+    expect(coordinators).toMatchObject([
+      { key: 'g', ...refused },
+      { key: 'h', ...refused },
+    ]);
+  });
+});
+
 describe('every version of every API that is advertised', () => {
   const bodies: { [key: number]: (version: number) => unknown } = {
     0: (version) => ({ ...produceBody(0, batchOf(['a'])), ...(version >= 13 ? { topicData: [] } : {}) }),
@@ -309,6 +323,7 @@ describe('every version of every API that is advertised', () => {
       topics: ['orders', 'x y'].map((name) => ({ topicId: ZERO_UUID, name })),
       includeTopicAuthorizedOperations: version >= 8,
     }),
+    10: (version) => (version >= 4 ? { key: '', coordinatorKeys: ['g'] } : { key: 'g', coordinatorKeys: [] }),
     18: (version) => (version >= 3 ? { clientSoftwareName: 'toy', clientSoftwareVersion: '1' } : {}),
     22: () => ({ transactionalId: null, transactionTimeoutMs: 0 }),
     23: () => {

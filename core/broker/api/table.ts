@@ -8,6 +8,7 @@ import { Produce } from '../../protocol/messages/00-produce.ts';
 import { Fetch } from '../../protocol/messages/01-fetch.ts';
 import { ListOffsets } from '../../protocol/messages/02-list-offsets.ts';
 import { Metadata } from '../../protocol/messages/03-metadata.ts';
+import { FindCoordinator } from '../../protocol/messages/10-find-coordinator.ts';
 import { ApiVersions } from '../../protocol/messages/18-api-versions.ts';
 import { InitProducerId } from '../../protocol/messages/22-init-producer-id.ts';
 import { OffsetForLeaderEpoch } from '../../protocol/messages/23-offset-for-leader-epoch.ts';
@@ -18,6 +19,7 @@ import { handleProduce } from './00-produce.ts';
 import { handleFetch } from './01-fetch.ts';
 import { handleListOffsets } from './02-list-offsets.ts';
 import { handleMetadata } from './03-metadata.ts';
+import { handleFindCoordinator } from './10-find-coordinator.ts';
 import { handleApiVersions } from './18-api-versions.ts';
 import { handleInitProducerId } from './22-init-producer-id.ts';
 import { handleOffsetForLeaderEpoch } from './23-offset-for-leader-epoch.ts';
@@ -48,6 +50,7 @@ export const SERVED: readonly Served[] = [
   serve(Fetch, handleFetch),
   serve(ListOffsets, handleListOffsets),
   serve(Metadata, handleMetadata),
+  serve(FindCoordinator, handleFindCoordinator),
   serve(ApiVersions, handleApiVersions),
   serve(InitProducerId, handleInitProducerId),
   serve(OffsetForLeaderEpoch, handleOffsetForLeaderEpoch),
