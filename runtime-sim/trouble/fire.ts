@@ -117,8 +117,8 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
 const WALL_SKEW_MAX_MS = 1_700_000;
 /** A planned crash comes within so many effects. */
 const CRASH_EFFECTS_MAX = 120;
-/** And one in recovery within so many. */
-const RECOVERY_EFFECTS_MAX = 60;
+/** And one in recovery within one of these: in the middle of it, or just behind it. */
+const RECOVERY_EFFECTS_MAX: readonly number[] = [15, 60, 250];
 
 function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: number): boolean {
   if (node.down !== null || node.effectsLeft !== Number.POSITIVE_INFINITY) return false;
@@ -184,7 +184,8 @@ export function troubleStart(world: World, troubles: Troubles, node: Actor): voi
   const trouble = troubles.plan.troubles[index];
   if (trouble === undefined || !chance(world.dice, SITE.nodeCrash, 1_000 + node.actor, trouble.every * 10_000)) return;
   const takesPower = chance(world.dice, SITE.nodeCrash, 1_000 + node.actor, 500_000);
-  if (!planCrash(world, node, takesPower, RECOVERY_EFFECTS_MAX)) return;
+  const effectsMax = pick(world.dice, SITE.nodeCrash, 1_000 + node.actor, RECOVERY_EFFECTS_MAX);
+  if (!planCrash(world, node, takesPower, effectsMax)) return;
   troubles.struck.set('recoveryCrash', (troubles.struck.get('recoveryCrash') ?? 0) + 1);
 }
 
