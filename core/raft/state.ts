@@ -79,6 +79,8 @@ export interface Opening {
   /** Answers that the phase waits for. */
   pending: number;
   quorumState: QuorumState | null;
+  /** Where the first file of the log begins; Infinity when there is none. */
+  logBase: number;
   /** Where the walk over the log's control batches goes on, and the read that it waits for; -1 for none. */
   offset: number;
   ticket: number;

@@ -4,8 +4,8 @@
  * by other means, must give the live state.
  */
 import { expect, it } from 'vitest';
-import { checkpointOf } from '../../core/raft/names.ts';
 import { readRecords } from '../../core/protocol/records.ts';
+import { checkpointOf } from '../../core/raft/names.ts';
 import { createDice, FAKE_CODECS } from '../log/world.ts';
 import { TALLY } from './tally.ts';
 import {
@@ -122,7 +122,10 @@ function ask(story: Story): void {
   const amounts = Array.from({ length: count }, (_, i) => i + 1);
   const submission = submit(world, { name: String(waiter), amounts, isAtomic: true }, waiter);
   if (submission.kind === 'refused') return;
-  story.asked.set(waiter, amounts.reduce((sum, amount) => sum + amount, 0));
+  story.asked.set(
+    waiter,
+    amounts.reduce((sum, amount) => sum + amount, 0),
+  );
 }
 
 function act(story: Story): void {

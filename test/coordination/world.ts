@@ -1,4 +1,6 @@
 /** A quorum of one that runs the tally on a test disk: what the tests of coordination and of the quorum drive. */
+
+import type { Submission } from '../../core/coordination/coordinator.ts';
 import {
   checkQuorum,
   closeQuorum,
@@ -11,7 +13,6 @@ import {
   submitToQuorum,
   wakeQuorum,
 } from '../../core/coordination/quorum.ts';
-import type { Submission } from '../../core/coordination/coordinator.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import { createIds, nextOwner } from '../../core/lib/ids.ts';
 import type { Effect, Env, Outbox } from '../../core/lib/world.ts';
@@ -54,7 +55,13 @@ export interface WorldOptions {
 /** A world whose quorum has not been opened, in an empty directory; see `format`. */
 export function createQuorumWorld(options: WorldOptions = {}): QuorumWorld {
   const reached = new Set<string>();
-  const env = { nowMs: 1000, wallMs: 1_700_000_000_000, crc32c, codecs: FAKE_CODECS, reached: (m: string) => reached.add(m) };
+  const env = {
+    nowMs: 1000,
+    wallMs: 1_700_000_000_000,
+    crc32c,
+    codecs: FAKE_CODECS,
+    reached: (m: string) => reached.add(m),
+  };
   const world: QuorumWorld = {
     disk: createTestDisk(),
     quorum: undefined as unknown as QuorumWorld['quorum'],
@@ -145,14 +152,14 @@ export function wake(world: QuorumWorld): void {
 }
 
 /** Opens the quorum and does not wait. */
-export function beginOpen(world: QuorumWorld, clean = false): void {
-  openQuorum(world.quorum, { clean, recoveryPoint: 0 }, world.out);
+export function beginOpen(world: QuorumWorld, clean = false, recoveryPoint = 0): void {
+  openQuorum(world.quorum, { clean, recoveryPoint }, world.out);
   post(world);
 }
 
 /** Opens the quorum and waits: the kinds of the events. */
-export function open(world: QuorumWorld, clean = false): string[] {
-  beginOpen(world, clean);
+export function open(world: QuorumWorld, clean = false, recoveryPoint = 0): string[] {
+  beginOpen(world, clean, recoveryPoint);
   settleAll(world);
   return world.events.splice(0).map((event) => (event.kind === 'failed' ? event.detail : event.kind));
 }
