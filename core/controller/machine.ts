@@ -32,6 +32,16 @@ export type ControllerRequest =
   /** The broker is known to be dead, or was silent for a session. Its response is null. */
   | { readonly kind: 'fence'; readonly broker: number };
 
+/** A request of the controller's API, its body that of its key. */
+export function controllerRequest<K extends ControllerKey>(
+  apiKey: K,
+  version: number,
+  body: RequestOf<K>,
+  ids: string[],
+): ControllerRequest {
+  return { kind: 'api', apiKey, version, body: body as RequestOf<ControllerKey>, ids };
+}
+
 /** The types of the controller's machine. */
 export interface ControllerShapes {
   readonly config: ControllerConfig;

@@ -84,7 +84,7 @@ export interface Machine<T extends Shapes> {
   /** The record in a value; a sentence if it cannot be read. */
   readonly decode: (value: Uint8Array) => { readonly record: T['record'] } | { readonly problem: string };
   readonly view: (state: T['state']) => T['view'];
-  /** Records of a snapshot of `view` from the `from`th on, at most `countMax`; `next` is where to go on, -1 at the end. */
+  /** At most `countMax` records of a snapshot of `view` from the `from`th on; `next`: where to go on, -1 at the end. */
   readonly snapshot: (
     view: T['view'],
     from: number,

@@ -83,7 +83,9 @@ export function stepQuorum<T extends Shapes, W>(
 
 /** When it next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
 export function quorumDeadlineMs<T extends Shapes, W>(quorum: Quorum<T, W>): number {
-  return raft.raftDeadlineMs(quorum.raft);
+  // Before the first load there is nothing to make a snapshot of.
+  const snapshotMs = quorum.coordinator.committed === null ? Infinity : raft.snapshotDeadlineMs(quorum.raft);
+  return Math.min(raft.raftDeadlineMs(quorum.raft), snapshotMs);
 }
 
 /** The deadline has come, or might have. */

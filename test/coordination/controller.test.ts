@@ -1,7 +1,7 @@
 /** The controller on the log of a quorum: its image comes back equal from log and snapshots, and from Kafka's rules. */
 import { describe, expect, it } from 'vitest';
 import type { ControllerKey } from '../../core/controller/handle.ts';
-import { CONTROLLER, type ControllerShapes } from '../../core/controller/machine.ts';
+import { CONTROLLER, type ControllerShapes, controllerRequest } from '../../core/controller/machine.ts';
 import { createController } from '../../core/controller/state.ts';
 import {
   checkQuorum,
@@ -14,6 +14,7 @@ import {
 } from '../../core/coordination/quorum.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import { createIds, nextOwner } from '../../core/lib/ids.ts';
+import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import type { Env, Outbox } from '../../core/lib/world.ts';
 import { SUPPORTED_FEATURES } from '../../core/metadata/features.ts';
 import { EMPTY_IMAGE, type MetadataImage, topicByName } from '../../core/metadata/image.ts';
@@ -76,8 +77,7 @@ function restart(world: ControllerWorld): void {
 }
 
 function ask<K extends ControllerKey>(world: ControllerWorld, apiKey: K, version: number, body: RequestOf<K>): unknown {
-  const ids = [idOf(world.ids++)];
-  const request = { kind: 'api', apiKey, version, body, ids } as const;
+  const request = controllerRequest(apiKey, version, body, [idOf(world.ids++)]);
   const submission = submitToQuorum(world.quorum, CONTROLLER, ENV, request, 'me', world.out);
   if (submission.kind === 'answered') return submission.response;
   settle(world);
@@ -92,6 +92,10 @@ function imageOf(world: ControllerWorld): MetadataImage {
 function createTopic(world: ControllerWorld, name: string): unknown {
   const topic = { name, numPartitions: 3, replicationFactor: 1, assignments: [], configs: [] };
   return ask(world, 19, 7, { topics: [topic], timeoutMs: 1000, validateOnly: false });
+}
+
+function deleteTopic(world: ControllerWorld, name: string): unknown {
+  return ask(world, 20, 6, { topics: [{ name, topicId: ZERO_UUID }], topicNames: [], timeoutMs: 1000 });
 }
 
 function register(world: ControllerWorld): void {
@@ -111,8 +115,7 @@ describe('the controller on the log of a quorum', () => {
     register(world);
     for (let i = 0; i < 30; i++) {
       createTopic(world, `topic-${i}`);
-      if (i % 3 === 0)
-        ask(world, 20, 6, { topics: [{ name: `topic-${i}`, topicId: idOf(0) }], topicNames: [], timeoutMs: 1 });
+      if (i % 3 === 0) deleteTopic(world, `topic-${i}`);
     }
     const before = imageOf(world);
     expect(topicByName(before, 'topic-29')?.partitions).toHaveLength(3);
@@ -131,7 +134,7 @@ describe('the controller on the log of a quorum', () => {
     world.events.length = 0;
     const topic = { name: 't', numPartitions: 1, replicationFactor: 1, assignments: [], configs: [] };
     const body = { topics: [topic], timeoutMs: 1000, validateOnly: false };
-    const request = { kind: 'api', apiKey: 19, version: 7, body, ids: [idOf(1)] } as const;
+    const request = controllerRequest(19, 7, body, [idOf(1)]);
     submitToQuorum(world.quorum, CONTROLLER, ENV, request, 'me', world.out);
     settle(world);
     expect(world.events.map(({ kind }) => kind)).toEqual(['changed', 'answered']);
@@ -147,7 +150,7 @@ describe('the controller on the log of a quorum', () => {
     expect(imageOf(world).cluster.brokers.get(1)?.fenced).toBe(true);
   });
 
-  it('refuses by name what the formatted directory wants to finalize and we do not serve, and writes none of it', () => {
+  it('refuses by name what the formatted directory is to finalize and we do not serve, and writes none of it', () => {
     const alien = metadataRecord('FeatureLevelRecord', 0, { name: 'share.version', featureLevel: 2 });
     const world = started([METADATA_VERSION, alien]);
     expect(world.events).toMatchObject([{ kind: 'failed', detail: expect.stringContaining('share.version=2') }]);

@@ -146,6 +146,11 @@ export function wake(world: QuorumWorld): void {
   const deadlineMs = quorumDeadlineMs(world.quorum);
   if (deadlineMs > world.nowMs + 100_000) return;
   world.nowMs = Math.max(world.nowMs, deadlineMs);
+  wakeNow(world);
+}
+
+/** Wakes the quorum without letting time pass. */
+export function wakeNow(world: QuorumWorld): void {
   wakeQuorum(world.quorum, TALLY, world.env, world.out, world.events);
   checkQuorum(world.quorum, TALLY);
   post(world);

@@ -1,5 +1,6 @@
 /** How a member of a quorum comes up: its first start, later ones, and folders that something has happened to. */
 import { describe, expect, it } from 'vitest';
+import { quorumDeadlineMs } from '../../core/coordination/quorum.ts';
 import { decodeUtf8, encodeUtf8 } from '../../core/lib/utf8.ts';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import { readControls } from '../../core/raft/batches.ts';
@@ -21,6 +22,7 @@ import {
   SELF,
   settleAll,
   stepOnce,
+  wakeNow,
 } from '../coordination/world.ts';
 
 const LOG = '00000000000000000000.log';
@@ -265,6 +267,23 @@ describe('snapshots', () => {
       expect(open(world)[0]).toMatch(/begins at offset \d+, but the newest snapshot that can be read ends at 0/);
       expect(namesIn(world).filter((name) => name.endsWith('.log'))).toEqual(logs);
     }
+  });
+
+  it('are written after a time too, if anything was appended since', () => {
+    const world = format(createQuorumWorld());
+    open(world);
+    ask(world, { amounts: [7] });
+    const deadlineMs = quorumDeadlineMs(world.quorum);
+    expect(deadlineMs).toBeLessThan(Infinity);
+    world.nowMs = deadlineMs - 1;
+    wakeNow(world);
+    settleAll(world);
+    expect(checkpoints(world)).toHaveLength(1);
+    world.nowMs = deadlineMs;
+    wakeNow(world);
+    settleAll(world);
+    expect(checkpoints(world)).toHaveLength(2);
+    expect(quorumDeadlineMs(world.quorum)).toBe(Infinity);
   });
 
   it('are given up on a full disk, and tried again later', () => {
