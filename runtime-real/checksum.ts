@@ -2,8 +2,8 @@
  * CRC-32C for the real world: the processor's own instruction through a native package where there is one for this
  * platform (about 5 GB/s), the core's portable one elsewhere (about 1 GB/s). Both give the same numbers.
  *
- * The package is loaded when the first batch worth it comes by, so that a start does not wait for it. A platform that it
- * has no build for is no error: it is an optional dependency.
+ * The package is loaded when the first batch worth it comes by, so that a start does not wait for it. A platform that
+ * it has no build for is no error: it is an optional dependency.
  */
 import { createRequire } from 'node:module';
 import { crc32c as portable } from '../core/lib/crc32c.ts';

@@ -1,8 +1,8 @@
 /**
  * FindCoordinator: v0–6, refused for every key, because there are no coordinators yet.
  *
- * It is served all the same: librdkafka compresses with lz4 only for brokers that advertise it, and stores plain batches
- * without a word otherwise. A client that asks for its group is told for good, instead of trying for ever.
+ * It is served all the same: librdkafka compresses with lz4 only for brokers that advertise it, and stores plain
+ * batches without a word otherwise. A client that asks for its group is told for good, instead of trying for ever.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
