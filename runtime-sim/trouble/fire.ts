@@ -5,7 +5,7 @@
  * crash, powerLoss: a number of effects is drawn, after which the node's process (or machine) is gone, between any two
  * effects of one step. recoveryCrash: the same, soon after a start and again and again. cleanStop: the operator stops
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
- * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips. reset: a
+ * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of an index. reset: a
  * connection breaks off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything
  * takes up to a hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies.
  */
@@ -89,7 +89,9 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
       return true;
     }
     case 'rot':
-      return rot(world, troubles, node);
+      return rot(world, troubles, node, /\.(log|index|timeindex|snapshot)$/);
+    case 'indexRot':
+      return rot(world, troubles, node, /\.(index|timeindex)$/);
     case 'slowDisk':
       disk.mood.slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
       troubleAt(world, END_SLOW_DISK, world.nowUs + around(dice, SITE.trouble, 0, 1_000_000));
@@ -127,10 +129,9 @@ function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: n
   return true;
 }
 
-function rot(world: World, troubles: Troubles, node: Actor): boolean {
+function rot(world: World, troubles: Troubles, node: Actor, wanted: RegExp): boolean {
   if (node.disk === null) return false;
-  const isWanted = (path: string): boolean => /\.(log|index|timeindex|snapshot)$/.test(path);
-  if (!rotDisk(node.disk, world.dice, world.nowUs, isWanted)) return false;
+  if (!rotDisk(node.disk, world.dice, world.nowUs, (path) => wanted.test(path))) return false;
   const rotten = node.disk.rot[node.disk.rot.length - 1];
   if (rotten === undefined) return false;
   tellLine(world, node.name, `has a flipped bit in ${rotten.path} at ${rotten.position} of ${rotten.sizeBytes}`);
