@@ -26,7 +26,7 @@ import {
 import type { Machine, Place, Shapes } from './machine.ts';
 
 /** Records of a snapshot that are made at a time. */
-export const SNAPSHOT_RECORDS_MAX = 2_000;
+export const SNAPSHOT_RECORDS_MAX = 500;
 
 /** A snapshot being written: of what, and which record is next. */
 interface SnapshotJob<T extends Shapes> {
@@ -225,8 +225,11 @@ function takeSlice<T extends Shapes, W>(
 ): string | null {
   const { coordinator, config, seed } = quorum;
   if (coordinator.stage !== 'loading') return null;
-  for (const one of slice.batches) {
-    const problem = loadValues(coordinator, machine, one.values, placeIn(slice, one));
+  const place = placeOf(slice);
+  if (place !== null) {
+    // Nobody looks in between, so a slice is loaded as one: an image for each batch would cost much more.
+    const values = slice.batches.flatMap((one) => one.values);
+    const problem = loadValues(coordinator, machine, values, place, !slice.isWhole);
     if (problem !== null) return problem;
   }
   if (slice.isEnd) {
@@ -239,9 +242,9 @@ function takeSlice<T extends Shapes, W>(
   return null;
 }
 
-/** Offsets within a snapshot mean nothing: its records stand at its end. */
-function placeIn({ snapshot }: raft.Slice, one: raft.Slice['batches'][number]): Place {
-  if (snapshot === null) return one;
+/** Where the last record of a slice stands: at the end of its snapshot, or in the log. Null if it holds none. */
+function placeOf({ snapshot, batches }: raft.Slice): Place | null {
+  if (snapshot === null) return batches[batches.length - 1] ?? null;
   const { endOffset, epoch, lastTimestampMs } = snapshot;
   return { baseOffset: endOffset - 1, nextOffset: endOffset, leaderEpoch: epoch, timestampMs: lastTimestampMs };
 }

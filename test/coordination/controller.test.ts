@@ -18,7 +18,6 @@ import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import type { Env, Outbox } from '../../core/lib/world.ts';
 import { SUPPORTED_FEATURES } from '../../core/metadata/features.ts';
 import { EMPTY_IMAGE, type MetadataImage, topicByName } from '../../core/metadata/image.ts';
-import { createLoader } from '../../core/metadata/loader.ts';
 import { encodeMetadataRecord, type MetadataRecord, metadataRecord } from '../../core/metadata/records.ts';
 import { snapshotRecords } from '../../core/metadata/snapshot.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
@@ -158,17 +157,32 @@ describe('the controller on the log of a quorum', () => {
   });
 
   it('ends a transaction that an earlier controller left open', () => {
-    const loader = createLoader();
+    const loading = CONTROLLER.beginLoad();
     const place = { baseOffset: 0, nextOffset: 2, leaderEpoch: 1, timestampMs: 0 };
     const begin = metadataRecord('BeginTransactionRecord', 0, { name: 'x' });
-    expect(CONTROLLER.load(loader, [METADATA_VERSION, begin], place)).toBeNull();
+    expect(CONTROLLER.load(loading, [METADATA_VERSION, begin], place, false)).toBeNull();
     const given = { config: CONFIG, nowMs: 0, seed: 1, isNew: false, bootstrap: [] };
-    const activation = CONTROLLER.activate(loader, given);
+    const activation = CONTROLLER.activate(loading, given);
     expect(activation).toMatchObject({ records: [{ kind: 'AbortTransactionRecord' }] });
   });
 });
 
 describe('the records of a snapshot', () => {
+  it('make one image, however they are cut and in whatever order the partitions of a topic come', () => {
+    const world = started([METADATA_VERSION]);
+    register(world);
+    createTopic(world, 'a');
+    createTopic(world, 'b');
+    const records = [...snapshotRecords(imageOf(world))];
+    const partitions = records.filter(({ kind }) => kind === 'PartitionRecord').reverse();
+    const shuffled = [...records.filter(({ kind }) => kind !== 'PartitionRecord'), ...partitions];
+    const loading = CONTROLLER.beginLoad();
+    const place = { baseOffset: 8, nextOffset: 9, leaderEpoch: 1, timestampMs: 0 };
+    for (const record of shuffled) expect(CONTROLLER.load(loading, [record], place, true)).toBeNull();
+    expect(CONTROLLER.load(loading, [], place, false)).toBeNull();
+    expect(CONTROLLER.isEqual(loading.loader.image, imageOf(world))).toBe(true);
+  });
+
   it('are the same in slices of any size', () => {
     const world = started([METADATA_VERSION]);
     register(world);
