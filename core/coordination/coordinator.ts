@@ -131,8 +131,8 @@ export function beginLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, m
 
 /**
  * Takes the values of committed batches, of which the last stands at `place`, or of a piece of a snapshot, which
- * `isPartial` says is not its last. A snapshot at offset 0 is what a new log is to begin with. A sentence if they cannot
- * be read or do not fit.
+ * `isPartial` says is not its last. A snapshot at offset 0 is what a new log is to begin with. A sentence if they
+ * cannot be read or do not fit.
  */
 export function loadValues<T extends Shapes, W>(
   coordinator: Coordinator<T, W>,

@@ -90,7 +90,7 @@ export interface Machine<T extends Shapes> {
   /** The record in a value; a sentence if it cannot be read. */
   readonly decode: (value: Uint8Array) => { readonly record: T['record'] } | { readonly problem: string };
   readonly view: (state: T['state']) => T['view'];
-  /** About `countMax` records of a snapshot of `view` from `from` on, 0 at first; `next`: where to go on, -1 for done. */
+  /** About `countMax` records of a snapshot of `view` from `from` on, 0 at first. `next`: where to go on, -1: done. */
   readonly snapshot: (
     view: T['view'],
     from: number,

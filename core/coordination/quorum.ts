@@ -83,8 +83,7 @@ export function stepQuorum<T extends Shapes, W>(
 
 /** When it next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
 export function quorumDeadlineMs<T extends Shapes, W>(quorum: Quorum<T, W>): number {
-  // Before the first load there is nothing to make a snapshot of.
-  const snapshotMs = quorum.coordinator.committed === null ? Infinity : raft.snapshotDeadlineMs(quorum.raft);
+  const snapshotMs = snapshotSource(quorum) === null ? Infinity : raft.snapshotDeadlineMs(quorum.raft);
   return Math.min(raft.raftDeadlineMs(quorum.raft), snapshotMs);
 }
 
@@ -160,10 +159,8 @@ function settle<T extends Shapes, W>(
   for (let i = 0; i < raftEvents.length; i++) {
     takeEvent(quorum, machine, env, raftEvents[i] as raft.RaftEvent, raftEvents, out, events);
   }
-  const { coordinator } = quorum;
-  if (coordinator.committed !== null && raft.isSnapshotDue(quorum.raft, env)) {
-    beginSnapshot(quorum, env, coordinator.committed, out);
-  }
+  const committed = snapshotSource(quorum);
+  if (committed !== null && raft.isSnapshotDue(quorum.raft, env)) beginSnapshot(quorum, env, committed, out);
 }
 
 function takeEvent<T extends Shapes, W>(
@@ -247,6 +244,13 @@ function placeOf({ snapshot, batches }: raft.Slice): Place | null {
   if (snapshot === null) return batches[batches.length - 1] ?? null;
   const { endOffset, epoch, lastTimestampMs } = snapshot;
   return { baseOffset: endOffset - 1, nextOffset: endOffset, leaderEpoch: epoch, timestampMs: lastTimestampMs };
+}
+
+/**
+ * What a snapshot may be begun of. Nothing while loading: two new snapshots would cut the log under the very reader.
+ */
+function snapshotSource<T extends Shapes, W>({ coordinator }: Quorum<T, W>): Committed<T> | null {
+  return coordinator.stage === 'active' ? coordinator.committed : null;
 }
 
 function beginSnapshot<T extends Shapes, W>(
