@@ -127,6 +127,14 @@ describe('a frame that makes no sense ends its connection with one line, and the
     expect(world.ask(world.connect(), KEY.metadata, 9, { topics: null }).topics).toHaveLength(1);
   });
 
+  it("but a client id that is not UTF-8 is nobody's fault any more: the request is answered", () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    world.sendRaw(client, Uint8Array.from([0, 3, 0, 1, 0, 0, 0, 1, 0, 2, 74, 252, 0, 0, 0, 0]));
+    expect(world.take(client, KEY.metadata, 1).brokers).toHaveLength(1);
+    expect(client.closed).toBe(false);
+  });
+
   it('many of them are said at a bounded rate, with a count of the rest', () => {
     const world = new ToyWorld().start();
     const before = world.said.length;
