@@ -7,7 +7,6 @@
  * is acknowledged afterwards, and the exit code is EXIT_SOFTWARE. A crash of the process is a crash of the node.
  */
 import { randomBytes } from 'node:crypto';
-import { crc32c } from '../core/lib/crc32c.ts';
 import type {
   DiskInput,
   Effect,
@@ -19,6 +18,7 @@ import type {
   Outbox,
 } from '../core/lib/world.ts';
 import type { Codecs } from '../core/protocol/compression.ts';
+import { realCrc32c } from './checksum.ts';
 import type { Disk } from './disk/disk.ts';
 import { createNet, type Net } from './net/net.ts';
 
@@ -104,7 +104,7 @@ export function runMachine(machine: Machine, options: HostOptions): Host {
   const state: State = {
     machine,
     options,
-    env: { nowMs: 0, wallMs: 0, crc32c, codecs: options.codecs, reached: () => {} },
+    env: { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: options.codecs, reached: () => {} },
     disk: options.createDisk(enqueue),
     net: createNet(enqueue, {
       frameBudgetBytes: options.frameBudgetBytes,

@@ -143,7 +143,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
         acks: producer.acks,
         idempotent: producer.isIdempotent,
         lingerMs: producer.lingerMs,
-        batchBytesMax: 16_384,
+        batchBytesMax: 4_096,
         inFlightMax: producer.inFlightMax,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
         deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
@@ -170,7 +170,7 @@ function addReader(
     observer,
     reader,
     mode,
-    restMs: 15_000,
+    restMs: 2_500,
     options: {
       clientId,
       bootstrap: [{ host: NODE_NAME, port: PORT }],

@@ -14,6 +14,7 @@ export type Family =
   | 'failedAppend'
   | 'failedRead'
   | 'rot'
+  | 'indexRot'
   | 'reset'
   | 'cut'
   | 'slowDisk'

@@ -7,7 +7,7 @@ export const CRASH_IN_RECOVERY: Scenario = {
   name: 'crash-in-recovery',
   proves: 'Recovery that is killed half way recovers again, however often, and tells nobody of what is not durable.',
   durationMs: 60_000,
-  weight: 3,
+  weight: 5,
   workload: STEADY_LOAD,
   settings: SMALL_FILES,
   troubles: [

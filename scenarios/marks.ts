@@ -10,5 +10,7 @@ export const REQUIRED_MARKS: readonly string[] = [
   'log.read.cold',
   'log.index.rebuilt',
   'log.cut_back',
-  'producer.newEpoch',
+  'log.recovery.torn_tail',
+  'log.roll.index',
+  'log.roll.time',
 ];

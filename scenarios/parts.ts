@@ -9,7 +9,7 @@ export const STEADY_LOAD: WorkloadRange = {
   acks: [-1, -1, 1, 0],
   everyMs: [40, 90],
   burstMax: [1, 6],
-  valueBytesMax: [8, 300],
+  valueBytesMax: [8, 700],
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
 };
 

@@ -10,7 +10,7 @@ export const ROLL_AND_RESTART: Scenario = {
   weight: 3,
   workload: STEADY_LOAD,
   settings: [
-    { name: 'log.segment.bytes', values: [2_048, 8_192, 1_048_576] },
+    { name: 'log.segment.bytes', values: [6_144, 16_384, 1_048_576] },
     { name: 'log.roll.ms', values: [700, 3_000, Number.POSITIVE_INFINITY] },
     { name: 'log.index.size.max.bytes', values: [64, 256, 10_485_760] },
     { name: 'log.index.interval.bytes', values: [64, 512, 4_096] },

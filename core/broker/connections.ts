@@ -1,9 +1,10 @@
 /**
  * Connections: requests come in as frames, are taken up in order, and their answers leave in that order.
  *
- * Requests behind a long poll are worked on meanwhile; their answers wait for their turn. Three limits keep a client
- * from filling the memory: IN_FLIGHT_MAX requests, RESPONSE_WINDOW_BYTES of answers that it has not read, and the
- * node's budget for requests. At a limit the connection is not read until it is below again.
+ * Requests behind a long poll are worked on meanwhile; their answers wait for their turn. Four limits keep clients
+ * from filling the memory: IN_FLIGHT_MAX requests, RESPONSE_WINDOW_BYTES of answers that one has not read, and the
+ * node's budgets for requests and for responses. At a limit the connection is not read until it is below again, so
+ * that a client that does not read its answers cannot hold the budget for requests with what it has sent behind them.
  *
  * This is the one place where a client's fault is caught: a frame that cannot be decoded ends its connection with
  * one line in the log. An AssertionError is our own fault and ends the node. A crash ends every connection.
@@ -23,6 +24,9 @@ import type { Connection, Node, Request } from './state.ts';
 export const IN_FLIGHT_MAX = 128;
 /** Bytes of answers that a connection's peer has not taken; beyond it no further request is taken up. */
 export const RESPONSE_WINDOW_BYTES = 8 * 1024 * 1024;
+
+/** What a request costs beside its bytes, as charged to the budget: a small one is not for nothing. */
+export const REQUEST_OVERHEAD_BYTES = 512;
 
 type Accepted = Extract<NetworkInput, { kind: 'accepted' }>;
 
@@ -57,10 +61,11 @@ export function takeFrame(node: Node, env: Env, id: ConnectionId, frame: Uint8Ar
     endConnection(node, env, connection, 'a frame is too short for a request', out);
     return;
   }
+  const sizeBytes = frame.length + REQUEST_OVERHEAD_BYTES;
   enqueue(connection.requests, {
     connection,
     frame,
-    sizeBytes: frame.length,
+    sizeBytes,
     state: 'received',
     apiKey: head.apiKey,
     version: head.apiVersion,
@@ -69,7 +74,7 @@ export function takeFrame(node: Node, env: Env, id: ConnectionId, frame: Uint8Ar
     parts: null,
     fetch: null,
   });
-  node.requestBytes += frame.length;
+  node.requestBytes += sizeBytes;
   pumpLater(node, connection);
 }
 
@@ -115,7 +120,13 @@ export function pumpConnection(node: Node, env: Env, connection: Connection, out
 
 /** A node that stops takes up nothing new: its clients ask another one, or again. */
 function mayTake(node: Node, connection: Connection): boolean {
-  return node.stage === 'serving' && connection.unsentBytes < RESPONSE_WINDOW_BYTES;
+  return node.stage === 'serving' && !isWindowFull(node, connection);
+}
+
+/** Whether the peer has to read first. With the node's budget spent each connection may still have one answer. */
+function isWindowFull(node: Node, connection: Connection): boolean {
+  if (connection.unsentBytes >= RESPONSE_WINDOW_BYTES) return true;
+  return connection.unsentBytes > 0 && node.responseBytes >= node.config['tidemark.responses.max.bytes'];
 }
 
 function takeUp(node: Node, env: Env, request: Request, out: Outbox): void {
@@ -171,7 +182,8 @@ function sendReady(connection: Connection, out: Outbox): void {
 function regulate(node: Node, connection: Connection, out: Outbox): void {
   const isOverBudget = node.requestBytes > node.config['queued.max.request.bytes'];
   const isBehind = connection.taken < connection.requests.size;
-  const isFull = isOverBudget || isBehind || connection.requests.size >= IN_FLIGHT_MAX;
+  const isWaiting = isBehind || isWindowFull(node, connection);
+  const isFull = isOverBudget || isWaiting || connection.requests.size >= IN_FLIGHT_MAX;
   if (isFull && !connection.isPaused) {
     connection.isPaused = true;
     out.push({ kind: 'pause', connection: connection.id });

@@ -32,8 +32,8 @@ import type { Node, Partition } from './state.ts';
 
 const KEY = 1;
 const READ_COMMITTED = 1;
-/** The first version whose answers name the leader that a client should ask. */
-const CURRENT_LEADER_SINCE = 12;
+/** The first version whose answers name the leader that a client should ask (KIP-951). */
+const CURRENT_LEADER_SINCE = 16;
 const NO_EPOCH = { epoch: -1, endOffset: -1 };
 const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
 const NO_SNAPSHOT = { endOffset: -1, epoch: -1 };
@@ -132,13 +132,22 @@ function visit(
   if (partition === null) {
     const isTopicId = subscription.session.usesTopicIds && node.topics.byId.get(subscription.topicId) === undefined;
     const error = isTopicId ? ErrorCode.UNKNOWN_TOPIC_ID : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
-    return refuse(fetch, subscription, error);
+    const slot = refuse(fetch, subscription, error);
+    slot.answer.abortedTransactions = [];
+    return slot;
   }
   const { log, leader } = partition;
   // Only brokers in the replica set may fetch as replicas, and this node is the whole set.
-  if (fetch.replicaId >= 0) return refuse(fetch, subscription, ErrorCode.NOT_LEADER_OR_FOLLOWER);
-  const fenced = fence(leader, asked.currentLeaderEpoch);
-  if (fenced !== ErrorCode.NONE) return refuse(fetch, subscription, fenced, node.nodeId, leader.epoch);
+  if (fetch.replicaId >= 0) {
+    return refuse(fetch, subscription, ErrorCode.NOT_LEADER_OR_FOLLOWER, node.nodeId, leader.epoch);
+  }
+  // To a fetch every epoch below 0 says nothing, as with Kafka.
+  const fenced = fence(leader, Math.max(asked.currentLeaderEpoch, -1));
+  if (fenced === ErrorCode.FENCED_LEADER_EPOCH) {
+    return refuse(fetch, subscription, fenced, node.nodeId, leader.epoch);
+  }
+  // The client is ahead of this leader: it has nothing to learn from it.
+  if (fenced !== ErrorCode.NONE) return refuse(fetch, subscription, fenced);
   if (asked.lastFetchedEpoch >= 0) {
     const known = endOffsetForEpoch(log, asked.lastFetchedEpoch);
     if (known.endOffset < 0) return refuse(fetch, subscription, ErrorCode.OFFSET_OUT_OF_RANGE);

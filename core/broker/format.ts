@@ -7,7 +7,7 @@
 import { encodeUtf8 } from '../lib/utf8.ts';
 import { UUID_BYTES } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { bootstrapRecords } from '../metadata/features.ts';
+import { BOOTSTRAP_LEVELS, featureRecords } from '../metadata/features.ts';
 import { encodeMetadataRecord } from '../metadata/records.ts';
 import { bootstrapCheckpoint } from '../raft/batches.ts';
 import { BOOTSTRAP_ID, checkpointName } from '../raft/names.ts';
@@ -26,7 +26,8 @@ export function beginFormat(node: Node, env: Env, boot: Boot, out: Outbox): void
   node.directoryId = randomUuid(boot.entropy, UUID_BYTES);
   const { owner } = boot;
   const folder = `${node.folder}/${METADATA_FOLDER}`;
-  const values = bootstrapRecords(node.config['min.insync.replicas']).map(encodeMetadataRecord);
+  const levels = new Map(BOOTSTRAP_LEVELS.map(({ name, level }) => [name, level]));
+  const values = featureRecords(levels).map(encodeMetadataRecord);
   const bytes = bootstrapCheckpoint([ownVoter(node.config, node.directoryId)], values, env.wallMs);
   out.push({ kind: 'makeFolder', path: folder, owner, ticket: ask(node, boot, 'folder') });
   const path = `${folder}/${checkpointName(BOOTSTRAP_ID)}`;

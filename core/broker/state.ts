@@ -78,7 +78,7 @@ export interface Request {
   connection: Connection | null;
   /** The frame, until the request is handled. */
   frame: Uint8Array | null;
-  /** Of the frame, charged to the node's budget; 0 once the frame is no longer held. */
+  /** Of the frame and what comes with it, charged to the node's budget; 0 once the frame is no longer held. */
   sizeBytes: number;
   state: 'received' | 'working' | 'done';
   apiKey: number;

@@ -4,7 +4,7 @@
  * has.
  */
 import type { ActivateContext, Activation, Decision, HandleContext, Machine, Place } from '../coordination/machine.ts';
-import type { MetadataDelta } from '../metadata/draft.ts';
+import { applyRecord, draftImage, type MetadataDelta, type MetadataDraft, publishDraft } from '../metadata/draft.ts';
 import { bootstrapRecords, unservedFeatures } from '../metadata/features.ts';
 import type { MetadataImage, Provenance } from '../metadata/image.ts';
 import { createLoader, type Loader, loadBatch } from '../metadata/loader.ts';
@@ -14,7 +14,7 @@ import {
   type MetadataRecord,
   metadataRecord,
 } from '../metadata/records.ts';
-import { imageFromRecords, snapshotRecords } from '../metadata/snapshot.ts';
+import { imageFromRecords, snapshotRecords, snapshotSlice } from '../metadata/snapshot.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { fenceBroker } from './brokers.ts';
 import { type ControllerKey, handle } from './handle.ts';
@@ -32,11 +32,28 @@ export type ControllerRequest =
   /** The broker is known to be dead, or was silent for a session. Its response is null. */
   | { readonly kind: 'fence'; readonly broker: number };
 
+/** A request of the controller's API, its body that of its key. */
+export function controllerRequest<K extends ControllerKey>(
+  apiKey: K,
+  version: number,
+  body: RequestOf<K>,
+  ids: string[],
+): ControllerRequest {
+  return { kind: 'api', apiKey, version, body: body as RequestOf<ControllerKey>, ids };
+}
+
+/** What is built while the log is read. */
+export interface ControllerLoading {
+  readonly loader: Loader;
+  /** All pieces of a snapshot so far: it is one image, however it was cut. */
+  snapshot: MetadataDraft | null;
+}
+
 /** The types of the controller's machine. */
 export interface ControllerShapes {
   readonly config: ControllerConfig;
   readonly state: Controller;
-  readonly loading: Loader;
+  readonly loading: ControllerLoading;
   readonly request: ControllerRequest;
   readonly record: MetadataRecord;
   readonly response: ResponseInputOf<ControllerKey> | null;
@@ -46,18 +63,15 @@ export interface ControllerShapes {
 
 /** The controller, for coordination. */
 export const CONTROLLER: Machine<ControllerShapes> = {
-  beginLoad: () => createLoader(),
-  load: (loader, records, place) => {
-    const loaded = loadBatch(loader, records, provenanceOf(place));
-    return 'problem' in loaded ? loaded.problem : null;
-  },
+  beginLoad: () => ({ loader: createLoader(), snapshot: null }),
+  load: loadRecords,
   activate,
   handle: decide,
   replay: (controller, records, place) => replayRecords(controller, records, provenanceOf(place)),
   encode: encodeMetadataRecord,
   decode: decodeMetadataProblem,
   view: (controller) => controller.image,
-  snapshot: sliceOf,
+  snapshot: snapshotSlice,
   isEqual: isSameImage,
 };
 
@@ -65,7 +79,34 @@ function provenanceOf({ nextOffset, leaderEpoch, timestampMs }: Place): Provenan
   return { offset: nextOffset - 1, epoch: leaderEpoch, timestampMs };
 }
 
-function activate(loader: Loader, context: ActivateContext<ControllerShapes>): Activation<ControllerShapes> | string {
+function loadRecords(
+  loading: ControllerLoading,
+  records: readonly MetadataRecord[],
+  place: Place,
+  isPartial: boolean,
+): string | null {
+  const { loader } = loading;
+  if (!isPartial && loading.snapshot === null) {
+    const loaded = loadBatch(loader, records, provenanceOf(place));
+    return 'problem' in loaded ? loaded.problem : null;
+  }
+  loading.snapshot ??= draftImage(loader.image);
+  for (const record of records) {
+    const problem = applyRecord(loading.snapshot, record);
+    if (problem !== null) return problem;
+  }
+  if (isPartial) return null;
+  const delta = publishDraft(loading.snapshot, provenanceOf(place));
+  if (typeof delta === 'string') return delta;
+  loader.image = delta.after;
+  loading.snapshot = null;
+  return null;
+}
+
+function activate(
+  { loader }: ControllerLoading,
+  context: ActivateContext<ControllerShapes>,
+): Activation<ControllerShapes> | string {
   const { config, seed, nowMs, isNew, bootstrap } = context;
   const first = isNew ? firstRecords(config, bootstrap) : [];
   // What a new log is to begin with is judged before it is written.
@@ -108,22 +149,6 @@ function decide(
 function decodeMetadataProblem(value: Uint8Array): { readonly record: MetadataRecord } | { readonly problem: string } {
   const decoded = decodeMetadataRecord(value);
   return 'problem' in decoded ? { problem: decoded.problem.sentence } : decoded;
-}
-
-/** Walks past what was written already: a snapshot of n records in slices of m costs n/m/2 times its records. */
-function sliceOf(
-  image: MetadataImage,
-  from: number,
-  countMax: number,
-): { readonly records: readonly MetadataRecord[]; readonly next: number } {
-  const records: MetadataRecord[] = [];
-  let at = 0;
-  for (const record of snapshotRecords(image)) {
-    if (at >= from + countMax) return { records, next: at };
-    if (at >= from) records.push(record);
-    at += 1;
-  }
-  return { records, next: -1 };
 }
 
 /** Whether two images hold the same. Quick where parts are the same objects; else every record is compared. */

@@ -119,7 +119,7 @@ export function createCoordinator<T extends Shapes, W>(): Coordinator<T, W> {
   };
 }
 
-/** Begins to load: `loadValues` follows for each committed batch, then `activate`. */
+/** Begins to load: `loadValues` follows for all that is committed, then `activate`. */
 export function beginLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, machine: Machine<T>): void {
   assert(coordinator.stage === 'idle', 'a coordinator is loaded from nothing');
   coordinator.stage = 'loading';
@@ -130,14 +130,16 @@ export function beginLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, m
 }
 
 /**
- * Takes the values of one committed batch, or of a piece of a snapshot. A snapshot at offset 0 is what a new log is to
- * begin with. A sentence if they cannot be read or do not fit.
+ * Takes the values of committed batches, of which the last stands at `place`, or of a piece of a snapshot, which
+ * `isPartial` says is not its last. A snapshot at offset 0 is what a new log is to begin with. A sentence if they
+ * cannot be read or do not fit.
  */
 export function loadValues<T extends Shapes, W>(
   coordinator: Coordinator<T, W>,
   machine: Machine<T>,
   values: readonly Uint8Array[],
   place: Place,
+  isPartial: boolean,
 ): string | null {
   assert(coordinator.stage === 'loading', 'values are loaded while loading');
   const records = decodeAll(machine, values);
@@ -148,7 +150,7 @@ export function loadValues<T extends Shapes, W>(
   }
   coordinator.isNew = false;
   coordinator.loadedPlace = place;
-  return machine.load(coordinator.loading, records, place);
+  return machine.load(coordinator.loading, records, place, isPartial);
 }
 
 /** The records in values; a sentence if one cannot be read. */

@@ -72,10 +72,16 @@ export interface Machine<T extends Shapes> {
   /** Begins with nothing. */
   readonly beginLoad: () => T['loading'];
   /**
-   * Takes a committed batch, or a piece of a snapshot (whose place is that of the last record it holds). A sentence if
-   * the records do not fit: the log is damaged or not ours.
+   * Takes the records of committed batches, of which the last stands at `place`, or of a piece of a snapshot, whose
+   * place is its end. `isPartial`: more of that snapshot follows, and its records may make sense only together. A
+   * sentence if the records do not fit: the log is damaged or not ours.
    */
-  readonly load: (loading: T['loading'], records: readonly T['record'][], place: Place) => string | null;
+  readonly load: (
+    loading: T['loading'],
+    records: readonly T['record'][],
+    place: Place,
+    isPartial: boolean,
+  ) => string | null;
   /** All that is committed is loaded: the live state. A sentence if this node cannot serve it. */
   readonly activate: (loading: T['loading'], context: ActivateContext<T>) => Activation<T> | string;
   readonly handle: (state: T['state'], context: HandleContext, request: T['request']) => Decision<T>;
@@ -84,7 +90,7 @@ export interface Machine<T extends Shapes> {
   /** The record in a value; a sentence if it cannot be read. */
   readonly decode: (value: Uint8Array) => { readonly record: T['record'] } | { readonly problem: string };
   readonly view: (state: T['state']) => T['view'];
-  /** Records of a snapshot of `view` from the `from`th on, at most `countMax`; `next` is where to go on, -1 at the end. */
+  /** About `countMax` records of a snapshot of `view` from `from` on, 0 at first. `next`: where to go on, -1: done. */
   readonly snapshot: (
     view: T['view'],
     from: number,

@@ -26,7 +26,7 @@ import {
 import type { Machine, Place, Shapes } from './machine.ts';
 
 /** Records of a snapshot that are made at a time. */
-export const SNAPSHOT_RECORDS_MAX = 2_000;
+export const SNAPSHOT_RECORDS_MAX = 500;
 
 /** A snapshot being written: of what, and which record is next. */
 interface SnapshotJob<T extends Shapes> {
@@ -83,7 +83,8 @@ export function stepQuorum<T extends Shapes, W>(
 
 /** When it next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
 export function quorumDeadlineMs<T extends Shapes, W>(quorum: Quorum<T, W>): number {
-  return raft.raftDeadlineMs(quorum.raft);
+  const snapshotMs = snapshotSource(quorum) === null ? Infinity : raft.snapshotDeadlineMs(quorum.raft);
+  return Math.min(raft.raftDeadlineMs(quorum.raft), snapshotMs);
 }
 
 /** The deadline has come, or might have. */
@@ -158,10 +159,8 @@ function settle<T extends Shapes, W>(
   for (let i = 0; i < raftEvents.length; i++) {
     takeEvent(quorum, machine, env, raftEvents[i] as raft.RaftEvent, raftEvents, out, events);
   }
-  const { coordinator } = quorum;
-  if (coordinator.committed !== null && raft.isSnapshotDue(quorum.raft, env)) {
-    beginSnapshot(quorum, env, coordinator.committed, out);
-  }
+  const committed = snapshotSource(quorum);
+  if (committed !== null && raft.isSnapshotDue(quorum.raft, env)) beginSnapshot(quorum, env, committed, out);
 }
 
 function takeEvent<T extends Shapes, W>(
@@ -223,8 +222,11 @@ function takeSlice<T extends Shapes, W>(
 ): string | null {
   const { coordinator, config, seed } = quorum;
   if (coordinator.stage !== 'loading') return null;
-  for (const one of slice.batches) {
-    const problem = loadValues(coordinator, machine, one.values, placeIn(slice, one));
+  const place = placeOf(slice);
+  if (place !== null) {
+    // Nobody looks in between, so a slice is loaded as one: an image for each batch would cost much more.
+    const values = slice.batches.flatMap((one) => one.values);
+    const problem = loadValues(coordinator, machine, values, place, !slice.isWhole);
     if (problem !== null) return problem;
   }
   if (slice.isEnd) {
@@ -237,11 +239,18 @@ function takeSlice<T extends Shapes, W>(
   return null;
 }
 
-/** Offsets within a snapshot mean nothing: its records stand at its end. */
-function placeIn({ snapshot }: raft.Slice, one: raft.Slice['batches'][number]): Place {
-  if (snapshot === null) return one;
+/** Where the last record of a slice stands: at the end of its snapshot, or in the log. Null if it holds none. */
+function placeOf({ snapshot, batches }: raft.Slice): Place | null {
+  if (snapshot === null) return batches[batches.length - 1] ?? null;
   const { endOffset, epoch, lastTimestampMs } = snapshot;
   return { baseOffset: endOffset - 1, nextOffset: endOffset, leaderEpoch: epoch, timestampMs: lastTimestampMs };
+}
+
+/**
+ * What a snapshot may be begun of. Nothing while loading: two new snapshots would cut the log under the very reader.
+ */
+function snapshotSource<T extends Shapes, W>({ coordinator }: Quorum<T, W>): Committed<T> | null {
+  return coordinator.stage === 'active' ? coordinator.committed : null;
 }
 
 function beginSnapshot<T extends Shapes, W>(

@@ -17,7 +17,7 @@ export function roomOfLog(log: Log): number {
   return log.state === 'open' ? WRITES_MAX - log.writes.length : 0;
 }
 
-/** Appends one batch of our own making, of whatever kind; its base offset and leader epoch are set anew. Only with room. */
+/** Appends one batch of our own making, of any kind; base offset and leader epoch are set anew. Only with room. */
 export function appendOwn(log: Log, env: Env, records: Uint8Array, leaderEpoch: number, out: Outbox): AppendOutcome {
   assert(roomOfLog(log) > 0, 'a batch of our own is appended with room');
   assert(leaderEpoch >= lastEpoch(log.epochs), 'a leader appends under the latest epoch');

@@ -70,9 +70,13 @@ function validate(log: Log, env: Env, records: Uint8Array): AppendOutcome | null
   if (records.length === 0) return refuse(ErrorCode.INVALID_RECORD, 'a Produce request must hold a record batch');
   const view = batch.dataViewOf(records);
   if (records.length > batch.MAGIC_AT && batch.magic(view, 0) !== batch.MAGIC) {
-    return refuse(ErrorCode.INVALID_RECORD, 'only record batches of magic version 2 are accepted');
+    const isOld = batch.magic(view, 0) === 0 || batch.magic(view, 0) === 1;
+    const error = isOld ? ErrorCode.INVALID_RECORD : ErrorCode.CORRUPT_MESSAGE;
+    return refuse(error, 'only record batches of magic version 2 are accepted');
   }
   const end = batch.batchEnd(view, 0, records.length);
+  // A torn batch counts as none: to its sender CORRUPT_MESSAGE would mean that it should send the same again.
+  if (end === batch.BATCH_TRUNCATED) return refuse(ErrorCode.INVALID_RECORD, 'the record batch is torn');
   if (end < 0) return refuse(ErrorCode.CORRUPT_MESSAGE, 'the record batch is not as long as it says');
   if (end < records.length) {
     return refuse(ErrorCode.INVALID_RECORD, 'a Produce request must hold exactly one record batch a partition');

@@ -14,12 +14,56 @@ import {
   recordsDirectories,
   registerBrokerVersion,
 } from './features.ts';
-import { type BrokerImage, EMPTY_IMAGE, type MetadataImage, type PartitionImage, type Provenance } from './image.ts';
+import {
+  type BrokerImage,
+  EMPTY_IMAGE,
+  type MetadataImage,
+  type PartitionImage,
+  type Provenance,
+  type TopicImage,
+} from './image.ts';
 import { type MetadataRecord, metadataRecord, type RecordValue } from './records.ts';
 import { mapValues } from './sharded-map.ts';
 
 /** The records of an image, one at a time: they may be a million. */
 export function* snapshotRecords(image: MetadataImage): IterableIterator<MetadataRecord> {
+  yield* nodeRecords(image);
+  for (const topic of mapValues(image.topics.byId)) yield* topicRecords(image, topic);
+  yield* settingRecords(image);
+  yield* accessRecords(image);
+}
+
+/** A piece of a snapshot: records, and where the next piece begins; -1 behind the last. */
+export interface SnapshotSlice {
+  readonly records: readonly MetadataRecord[];
+  readonly next: number;
+}
+
+/**
+ * The same records in the same order, piece by piece: about `countMax` of them from `from` on, which is 0 at first.
+ * Topics are not divided, so that a piece is found without walking over those before it.
+ */
+export function snapshotSlice(image: MetadataImage, from: number, countMax: number): SnapshotSlice {
+  const topics = [...mapValues(image.topics.byId)];
+  // 0 is what comes before the topics, i + 1 is topic i, and behind them every record counts one.
+  if (from === 0) return { records: [...nodeRecords(image)], next: 1 };
+  const records: MetadataRecord[] = [];
+  let at = from;
+  for (; at <= topics.length; at++) {
+    if (records.length >= countMax) return { records, next: at };
+    records.push(...topicRecords(image, topics[at - 1] as TopicImage));
+  }
+  let rest = topics.length + 1;
+  for (const record of [...settingRecords(image), ...accessRecords(image)]) {
+    if (records.length >= countMax) return { records, next: at };
+    if (rest++ < at) continue;
+    records.push(record);
+    at += 1;
+  }
+  return { records, next: -1 };
+}
+
+function* nodeRecords(image: MetadataImage): IterableIterator<MetadataRecord> {
   const level = metadataLevel(image);
   yield* featureRecords(image.features);
   for (const broker of image.cluster.brokers.values()) yield brokerRecord(broker, level);
@@ -27,14 +71,14 @@ export function* snapshotRecords(image: MetadataImage): IterableIterator<Metadat
     const value = { controllerId, incarnationId, zkMigrationReady: false, endPoints, features };
     yield metadataRecord('RegisterControllerRecord', 0, value);
   }
-  for (const topic of mapValues(image.topics.byId)) {
-    yield metadataRecord('TopicRecord', 0, { name: topic.name, topicId: topic.id });
-    for (const [partitionId, partition] of topic.partitions.entries()) {
-      yield partitionRecord(topic.id, partitionId, partition, level);
-    }
+}
+
+function* topicRecords(image: MetadataImage, topic: TopicImage): IterableIterator<MetadataRecord> {
+  const level = metadataLevel(image);
+  yield metadataRecord('TopicRecord', 0, { name: topic.name, topicId: topic.id });
+  for (const [partitionId, partition] of topic.partitions.entries()) {
+    yield partitionRecord(topic.id, partitionId, partition, level);
   }
-  yield* settingRecords(image);
-  yield* accessRecords(image);
 }
 
 /** A broker's registration as a record. */

@@ -1,4 +1,5 @@
 /** The names of the files of a quorum's log that are not the log's own. Pure, no state. */
+import { LOG_SUFFIX, offsetOf } from '../log/names.ts';
 
 /** The folder of the metadata log within a log directory: Kafka's topic `__cluster_metadata`, partition 0. */
 export const METADATA_TOPIC = '__cluster_metadata';
@@ -48,6 +49,11 @@ export function checkpointOf(name: string): SnapshotId | null {
   if (found === null) return null;
   const id = { endOffset: Number(found[1]), epoch: Number(found[2]) };
   return Number.isSafeInteger(id.endOffset) ? id : null;
+}
+
+/** Where the segment of the log begins whose records a file of this name holds; -1 if it is no such name. */
+export function logBaseOf(name: string): number {
+  return offsetOf(name, LOG_SUFFIX);
 }
 
 /** Whether a file is the rest of a snapshot that was never finished, or that was about to go. */

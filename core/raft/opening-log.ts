@@ -5,6 +5,7 @@
  * Only the part behind the snapshot is read. Everything found there is synced (the log saw to it) but not yet known to
  * be committed; who votes is decided by the latest record even so, as Raft has it.
  */
+import { assert } from '../lib/assert.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { latestEpoch, readLog } from '../log/log.ts';
@@ -23,13 +24,7 @@ export function takeLogOpened(raft: Raft, env: Env, out: Outbox, events: RaftEve
   const opening = raft.opening;
   if (opening === null) return;
   opening.phase = 'controls';
-  if (raft.log.start > opening.offset) {
-    const detail =
-      `the metadata log in ${raft.folder} begins at offset ${raft.log.start}, but the newest snapshot that can be ` +
-      `read ends at ${opening.offset}: what lies between is lost`;
-    failRaft(raft, detail, events);
-    return;
-  }
+  assert(raft.log.start <= opening.offset, 'the log reaches back to the snapshot');
   walkOn(raft, env, opening, out, events);
 }
 

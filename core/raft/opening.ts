@@ -20,7 +20,7 @@ import type { Raft, RaftEvent, RaftFound } from './state.ts';
 /** Begins: events 'leading' or 'failed' follow. */
 export function beginOpening(raft: Raft, found: RaftFound, out: Outbox): void {
   raft.stage = 'opening';
-  raft.opening = { found, phase: 'list', pending: 1, quorumState: null, offset: 0, ticket: -1 };
+  raft.opening = { found, phase: 'list', pending: 1, quorumState: null, logBase: Infinity, offset: 0, ticket: -1 };
   askDisk(raft, { kind: 'list' }, { kind: 'list', path: raft.folder }, out);
 }
 
@@ -49,6 +49,8 @@ export function takeListed(raft: Raft, env: Env, input: DiskInput, out: Outbox, 
 
 function sortFiles(raft: Raft, env: Env, entries: readonly FolderEntry[], out: Outbox): void {
   for (const { name } of entries) {
+    const base = names.logBaseOf(name);
+    if (base >= 0 && raft.opening !== null) raft.opening.logBase = Math.min(raft.opening.logBase, base);
     const id = names.checkpointOf(name);
     if (id !== null) raft.snapshots.push(id);
     if (!names.isLeftover(name)) continue;
@@ -90,14 +92,14 @@ export function takeFile(raft: Raft, env: Env, input: DiskInput, out: Outbox, ev
   opening.pending -= 1;
   if (opening.pending > 0) return;
   opening.phase = 'checkpoint';
-  beginCheckpoint(raft, env, out);
+  beginCheckpoint(raft, env, out, events);
 }
 
 /** Opens the newest snapshot that is still believed in; the log when there is none. */
-function beginCheckpoint(raft: Raft, env: Env, out: Outbox): void {
+function beginCheckpoint(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {
   const newest = raft.snapshots[raft.snapshots.length - 1];
   if (newest === undefined) {
-    beginLog(raft, env, null, out);
+    beginLog(raft, env, null, out, events);
     return;
   }
   const file = nextFile(raft.ids);
@@ -130,7 +132,7 @@ export function takeOpeningCheckpoint(
   raft.reading = null;
   askTidy(raft, { kind: 'close', file }, out);
   if (isSound) {
-    beginLog(raft, env, reader, out);
+    beginLog(raft, env, reader, out, events);
     return;
   }
   env.reached('raft.opening.bad_snapshot');
@@ -139,7 +141,7 @@ export function takeOpeningCheckpoint(
   out.push({ kind: 'say', level: 'error', text, fields });
   raft.badSnapshots.push(reader.id);
   raft.snapshots.pop();
-  beginCheckpoint(raft, env, out);
+  beginCheckpoint(raft, env, out, events);
 }
 
 function takesPiece(reader: CheckpointReader, env: Env, input: DiskInput): boolean {
@@ -147,7 +149,7 @@ function takesPiece(reader: CheckpointReader, env: Env, input: DiskInput): boole
 }
 
 /** Opens the log behind the snapshot that was read; null when there is none. */
-function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Outbox): void {
+function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Outbox, events: RaftEvent[]): void {
   const opening = raft.opening;
   if (opening === null) return;
   opening.phase = 'log';
@@ -158,9 +160,22 @@ function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Ou
   }
   raft.epoch = Math.max(raft.epoch, id.epoch);
   opening.offset = id.endOffset;
+  // The log must not be opened then: what follows nothing it would take for never synced, and remove.
+  if (opening.logBase > id.endOffset && opening.logBase < Infinity) {
+    failRaft(raft, gapText(raft, opening.logBase, id.endOffset), events);
+    return;
+  }
   const oldest = keptFrom(raft.snapshots);
-  // What a snapshot holds was committed, hence synced.
-  const recoveryPoint = Math.max(opening.found.recoveryPoint, id.endOffset);
+  // What a snapshot holds was committed, hence synced; so was what one held that is damaged now.
+  const ends = [id, ...raft.badSnapshots].map(({ endOffset }) => endOffset);
+  const recoveryPoint = Math.max(opening.found.recoveryPoint, ...ends);
   const { clean } = opening.found;
   openLog(raft.log, env, { clean, recoveryPoint, highWatermark: recoveryPoint, logStartOffset: oldest }, out);
+}
+
+function gapText(raft: Raft, base: number, endOffset: number): string {
+  return (
+    `the metadata log in ${raft.folder} begins at offset ${base}, but the newest snapshot that can be read ends at ` +
+    `${endOffset}: bring back the folder from a copy`
+  );
 }

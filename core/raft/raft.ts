@@ -31,7 +31,7 @@ import type { Raft, RaftAsk, RaftEvent, RaftFound, RaftOptions } from './state.t
 import { abandonSnapshot, takeWritten } from './writing.ts';
 
 export { beginReading, readMore } from './reading.ts';
-export { isSnapshotDue, tidySnapshots } from './snapshots.ts';
+export { isSnapshotDue, snapshotDeadlineMs, tidySnapshots } from './snapshots.ts';
 export type { Raft, RaftConfig, RaftEvent, RaftFound, RaftOptions, Slice } from './state.ts';
 export { beginSnapshot, writeSnapshot } from './writing.ts';
 
@@ -192,8 +192,7 @@ export function appendRecords(
 
 /** When the member next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
 export function raftDeadlineMs(raft: Raft): number {
-  const isChanged = raft.unsnapshottedBytes > 0 && raft.writing === null && raft.lead?.isConfirmed === true;
-  return Math.min(logDeadlineMs(raft.log), raft.electAtMs, isChanged ? raft.snapshotAtMs : Infinity);
+  return Math.min(logDeadlineMs(raft.log), raft.electAtMs);
 }
 
 /** The deadline has come, or might have. Whether a snapshot is due is for the owner to ask: `isSnapshotDue`. */

@@ -97,7 +97,7 @@ export function takeCheckpointSlice(
   }
   const isEnd = reading.reader === null && reading.offset >= raft.highWatermark;
   const snapshot = { ...reader.id, lastTimestampMs: reader.head?.lastTimestampMs ?? -1 };
-  events.push({ kind: 'slice', snapshot, batches, nextOffset: reading.offset, isEnd });
+  events.push({ kind: 'slice', snapshot, isWhole: isWhole(reader), batches, nextOffset: reading.offset, isEnd });
 }
 
 function read(pieces: readonly Uint8Array[], env: Env): RecordBatch[] | null {
@@ -124,7 +124,7 @@ export function takeLogSlice(raft: Raft, env: Env, outcome: ReadOutcome, events:
   const records = batches.filter((one) => one.values.length > 0);
   const kept = records.map((one) => (from <= one.baseOffset ? one : cut(one, from)));
   const isEnd = reading.offset >= raft.highWatermark;
-  events.push({ kind: 'slice', snapshot: null, batches: kept, nextOffset: reading.offset, isEnd });
+  events.push({ kind: 'slice', snapshot: null, isWhole: true, batches: kept, nextOffset: reading.offset, isEnd });
 }
 
 /** A batch of which the first records are known already. */

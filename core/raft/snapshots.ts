@@ -73,3 +73,9 @@ export function isSnapshotDue(raft: Raft, env: Env): boolean {
   if (raft.writing !== null || raft.lead?.isConfirmed !== true || raft.unsnapshottedBytes === 0) return false;
   return raft.unsnapshottedBytes >= raft.config.snapshotBytes || env.nowMs >= raft.snapshotAtMs;
 }
+
+/** When a snapshot will be due if nothing more is appended, in `env.nowMs`; Infinity when none will. */
+export function snapshotDeadlineMs(raft: Raft): number {
+  const isChanged = raft.unsnapshottedBytes > 0 && raft.writing === null && raft.lead?.isConfirmed === true;
+  return isChanged ? raft.snapshotAtMs : Infinity;
+}

@@ -79,6 +79,8 @@ export interface Opening {
   /** Answers that the phase waits for. */
   pending: number;
   quorumState: QuorumState | null;
+  /** Where the first file of the log begins; Infinity when there is none. */
+  logBase: number;
   /** Where the walk over the log's control batches goes on, and the read that it waits for; -1 for none. */
   offset: number;
   ticket: number;
@@ -179,6 +181,8 @@ export type RaftEvent =
 export interface Slice {
   /** The snapshot whose records these are; null when they are the log's. Offsets within a snapshot mean nothing. */
   readonly snapshot: (SnapshotId & { readonly lastTimestampMs: number }) | null;
+  /** The snapshot ends with these, or there is none. */
+  readonly isWhole: boolean;
   /** In order, without control batches. */
   readonly batches: readonly RecordBatch[];
   /** Everything below is in the slices so far, once the snapshot is done with. */

@@ -203,11 +203,12 @@ export function expire<W extends Waiter>(leader: Leader<W>, nowMs: number, finis
 
 /**
  * FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH when the epoch that a client believes in (-1: it does not say) is not
- * this leader's (KIP-320), NOT_LEADER_OR_FOLLOWER when this node does not lead; else NONE.
+ * this leader's (KIP-320), NOT_LEADER_OR_FOLLOWER when this node does not lead; else NONE. An epoch below -1 is an
+ * older one.
  */
 export function fence<W extends Waiter>(leader: Leader<W>, currentLeaderEpoch: number): ErrorCode {
   if (leader.epoch < 0) return ErrorCode.NOT_LEADER_OR_FOLLOWER;
-  if (currentLeaderEpoch < 0 || currentLeaderEpoch === leader.epoch) return ErrorCode.NONE;
+  if (currentLeaderEpoch === -1 || currentLeaderEpoch === leader.epoch) return ErrorCode.NONE;
   return currentLeaderEpoch < leader.epoch ? ErrorCode.FENCED_LEADER_EPOCH : ErrorCode.UNKNOWN_LEADER_EPOCH;
 }
 

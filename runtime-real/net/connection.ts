@@ -35,6 +35,8 @@ export interface Connection {
   heldSinceMs: number;
   queue: Uint8Array[];
   queuedBytes: number;
+  /** So many queued parts are copied together where they are small. */
+  gatherAt: number;
   /** A writev is under way. */
   flushing: boolean;
   /** False while an outgoing connection is being made. */
@@ -48,6 +50,8 @@ export interface Connection {
 export const LINGER_MS = 2_000;
 /** Smaller neighbours are copied together: cheaper than a buffer of their own in writev. Bytes. */
 const SMALL_PART_BYTES = 1_024;
+/** Parts that wait for a peer before they are copied together for the first time. */
+const GATHER_PARTS = 1_024;
 
 /** Takes a socket over. One that is being connected is given to the node by `connected`. */
 export function createConnection(
@@ -64,6 +68,7 @@ export function createConnection(
     heldSinceMs: 0,
     queue: [],
     queuedBytes: 0,
+    gatherAt: GATHER_PARTS,
     flushing: false,
     connected: !socket.connecting,
     ending: false,
@@ -92,6 +97,11 @@ export function send(shared: Shared, connection: Connection, parts: readonly Uin
   for (const part of parts) {
     connection.queue.push(part);
     connection.queuedBytes += part.length;
+  }
+  if (connection.queue.length >= connection.gatherAt) {
+    // Behind a peer that does not read, small parts would weigh many times their bytes.
+    connection.queue = gather(connection.queue);
+    connection.gatherAt = Math.max(GATHER_PARTS, connection.queue.length * 2);
   }
   markDirty(shared, connection);
 }
@@ -203,7 +213,7 @@ function flush(shared: Shared, connection: Connection): void {
 }
 
 /** Copies runs of small parts together. */
-function gather(queue: readonly Uint8Array[]): readonly Uint8Array[] {
+function gather(queue: Uint8Array[]): Uint8Array[] {
   if (queue.length === 1) return queue;
   const parts: Uint8Array[] = [];
   for (let i = 0; i < queue.length; ) {

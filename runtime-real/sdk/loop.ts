@@ -6,8 +6,8 @@
  * within `step`.
  */
 import { performance } from 'node:perf_hooks';
-import { crc32c } from '../../core/lib/crc32c.ts';
 import type { Env, NetworkInput, Outbox } from '../../core/lib/world.ts';
+import { realCrc32c } from '../checksum.ts';
 import { prepareCodecs, realCodecs } from '../codecs.ts';
 import { createNet, type Net } from '../net/net.ts';
 
@@ -53,7 +53,7 @@ export function startLoop(machine: ClientMachine): Loop {
     },
     { frameBudgetBytes: FRAME_BUDGET_BYTES, connectionsMax: 0, keepsProcessAlive: true, trouble: () => {} },
   );
-  const env = { nowMs: 0, wallMs: 0, crc32c, codecs: realCodecs(), reached: () => {} };
+  const env = { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: realCodecs(), reached: () => {} };
   const state: State = { machine, env, net, queue, isScheduled: false, isClosed: false, timer: null };
   arm(state);
   return {

@@ -5,9 +5,10 @@
  * crash, powerLoss: a number of effects is drawn, after which the node's process (or machine) is gone, between any two
  * effects of one step. recoveryCrash: the same, soon after a start and again and again. cleanStop: the operator stops
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
- * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips. reset: a
- * connection breaks off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything
- * takes up to a hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies.
+ * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
+ * an index. reset: a connection breaks off. cut: silence between the node and a client, both ways or one. slowDisk: for
+ * a while everything takes up to a hundred times as long. clockJump: the node's date is set. clientCrash: a client
+ * process dies.
  */
 import type { Actor } from '../actor.ts';
 import { setWallSkew } from '../clock.ts';
@@ -89,7 +90,9 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
       return true;
     }
     case 'rot':
-      return rot(world, troubles, node);
+      return rot(world, troubles, node, /\.(log|index|timeindex|snapshot)$/);
+    case 'indexRot':
+      return rot(world, troubles, node, /\.(index|timeindex)$/);
     case 'slowDisk':
       disk.mood.slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
       troubleAt(world, END_SLOW_DISK, world.nowUs + around(dice, SITE.trouble, 0, 1_000_000));
@@ -117,8 +120,8 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
 const WALL_SKEW_MAX_MS = 1_700_000;
 /** A planned crash comes within so many effects. */
 const CRASH_EFFECTS_MAX = 120;
-/** And one in recovery within so many. */
-const RECOVERY_EFFECTS_MAX = 60;
+/** And one in recovery within one of these: in the middle of it, or just behind it. */
+const RECOVERY_EFFECTS_MAX: readonly number[] = [15, 60, 250];
 
 function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: number): boolean {
   if (node.down !== null || node.effectsLeft !== Number.POSITIVE_INFINITY) return false;
@@ -127,11 +130,11 @@ function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: n
   return true;
 }
 
-function rot(world: World, troubles: Troubles, node: Actor): boolean {
+function rot(world: World, troubles: Troubles, node: Actor, wanted: RegExp): boolean {
   if (node.disk === null) return false;
   // The metadata log of a cluster of one has no other copy: a node that finds it rotten stops and says so.
   const isOnly = (path: string): boolean => /__cluster_metadata-0\/.*\.log$/.test(path);
-  const isWanted = (path: string): boolean => /\.(log|index|timeindex|snapshot)$/.test(path) && !isOnly(path);
+  const isWanted = (path: string): boolean => wanted.test(path) && !isOnly(path);
   if (!rotDisk(node.disk, world.dice, world.nowUs, isWanted)) return false;
   const rotten = node.disk.rot[node.disk.rot.length - 1];
   if (rotten === undefined) return false;
@@ -186,7 +189,8 @@ export function troubleStart(world: World, troubles: Troubles, node: Actor): voi
   const trouble = troubles.plan.troubles[index];
   if (trouble === undefined || !chance(world.dice, SITE.nodeCrash, 1_000 + node.actor, trouble.every * 10_000)) return;
   const takesPower = chance(world.dice, SITE.nodeCrash, 1_000 + node.actor, 500_000);
-  if (!planCrash(world, node, takesPower, RECOVERY_EFFECTS_MAX)) return;
+  const effectsMax = pick(world.dice, SITE.nodeCrash, 1_000 + node.actor, RECOVERY_EFFECTS_MAX);
+  if (!planCrash(world, node, takesPower, effectsMax)) return;
   troubles.struck.set('recoveryCrash', (troubles.struck.get('recoveryCrash') ?? 0) + 1);
 }
 

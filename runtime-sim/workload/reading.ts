@@ -2,8 +2,9 @@
  * A process that reads every partition through the reader that serves real programs too, and writes what it saw into
  * the history.
  *
- * tail: from the start of the log, for ever. replay: from the start to the end, then, after a rest, again. final: from
- * the start to the end once, when nothing is sent any more; what it saw is the truth about the partition.
+ * tail: from the start of the log, for ever. replay: from the start to the end, then, after a rest, from anywhere to
+ * the end, again and again. final: from the start to the end once, when nothing is sent any more; what it saw is the
+ * truth about the partition.
  *
  * A reader that fails for good is a complaint, and another begins at the start. In a partition whose bytes the
  * simulator has damaged it steps over what the node refuses to serve.
@@ -39,6 +40,9 @@ export interface ReadingOptions {
   readonly restMs: number;
 }
 
+/** Between a reader's failure and the next one's start. */
+const REST_AFTER_ERROR_MS = 500;
+
 /** One partition that is read. */
 interface Line {
   readonly partition: number;
@@ -67,12 +71,12 @@ function create(options: ReadingOptions): Reading {
   return { options, ids: createIds(), lines: [] };
 }
 
-function newReader(state: Reading, partition: number, seed: number): Reader {
+function newReader(state: Reading, partition: number, seed: number, from: number | 'earliest'): Reader {
   const { observer, options } = state.options;
   const named = observer.history.partitions[partition];
   if (named === undefined) throw new Error('no such partition');
   const { topic } = named;
-  return createReader({ ...options, ids: state.ids, seed, topic, partition: named.partition, from: 'earliest' });
+  return createReader({ ...options, ids: state.ids, seed, topic, partition: named.partition, from });
 }
 
 function newSession(state: Reading, partition: number): number {
@@ -90,7 +94,7 @@ function step(state: Reading, env: Env, input: Input, out: Outbox): void {
     case 'start':
       for (let i = 0; i < state.options.observer.history.partitions.length; i++) {
         const seed = (input.seed + i) >>> 0;
-        const reader = newReader(state, i, seed);
+        const reader = newReader(state, i, seed, 'earliest');
         const line = { partition: i, reader, session: newSession(state, i), againAtMs: 0, isDone: false, seed };
         line.againAtMs = Number.POSITIVE_INFINITY;
         state.lines.push(line);
@@ -99,7 +103,7 @@ function step(state: Reading, env: Env, input: Input, out: Outbox): void {
       return;
     case 'wake':
       for (const line of state.lines) {
-        if (env.nowMs >= line.againAtMs) restart(state, line, out);
+        if (env.nowMs >= line.againAtMs) restart(state, line);
         if (readerDeadlineMs(line.reader) <= env.nowMs) feed(state, line, env, { kind: 'wake' }, out);
       }
       return;
@@ -114,11 +118,14 @@ function step(state: Reading, env: Env, input: Input, out: Outbox): void {
   }
 }
 
-function restart(state: Reading, line: Line, out: Outbox, env?: Env): void {
-  if (env !== undefined) stopReader(line.reader, env, out);
+function restart(state: Reading, line: Line): void {
   line.againAtMs = Number.POSITIVE_INFINITY;
-  line.seed = (line.seed + 0x9e37) >>> 0;
-  line.reader = newReader(state, line.partition, line.seed);
+  line.seed = Math.imul(line.seed + 0x9e37, 0x2c1b3c6d) >>> 0;
+  // A replay goes on anywhere below what it was shown last, so that offsets are looked up.
+  const end = line.reader.highWatermark;
+  const isAnywhere = state.options.mode === 'replay' && end > 0;
+  const from = isAnywhere ? (line.seed >>> 8) % end : 'earliest';
+  line.reader = newReader(state, line.partition, line.seed, from);
   line.session = newSession(state, line.partition);
 }
 
@@ -175,7 +182,8 @@ function takeError(
     partition,
     sentence: `a reader of ${where} at ${line.reader.position} was told ${event.error}: ${event.message}`,
   });
-  restart(state, line, out, env);
+  stopReader(line.reader, env, out);
+  line.againAtMs = env.nowMs + REST_AFTER_ERROR_MS;
 }
 
 function deadlineMs(state: Reading): number {

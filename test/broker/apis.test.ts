@@ -24,6 +24,7 @@ describe('ApiVersions', () => {
       [1, 4, 18],
       [2, 1, 11],
       [3, 0, 13],
+      [10, 0, 6],
       [18, 0, 5],
       [19, 2, 7],
       [20, 1, 6],
@@ -83,6 +84,8 @@ describe('ApiVersions', () => {
     const codeOf = (clusterId: string | null, nodeId: number) =>
       world.ask(client, KEY.apiVersions, 5, { ...software, clusterId, nodeId }).errorCode;
     expect([codeOf(null, -1), codeOf('here', 1)]).toEqual([0, 0]);
+    const half = [codeOf('here', -1), codeOf(null, 1), codeOf('', -1)];
+    expect(half).toEqual(Array(3).fill(ErrorCode.INVALID_REQUEST));
     expect([codeOf('there', 1), codeOf('here', 2)]).toEqual(Array(2).fill(ErrorCode.REBOOTSTRAP_REQUIRED));
   });
 });
@@ -141,10 +144,36 @@ describe('Metadata', () => {
 
   it('answers two clients that create one topic at the same time alike', () => {
     const { world, client } = started();
-    const body = { topics: [{ name: 'new' }, { name: 'new' }], allowAutoTopicCreation: true };
-    const codes = world.ask(client, KEY.metadata, 4, body).topics.map(({ errorCode }) => errorCode);
-    expect(codes).toEqual([0, 0]);
+    const body = { topics: [{ name: 'new' }], allowAutoTopicCreation: true };
+    const other = world.connect();
+    world.send(client, KEY.metadata, 4, body);
+    world.send(other, KEY.metadata, 4, body);
+    world.run();
+    const codes = [client, other].map((one) =>
+      world.take(one, KEY.metadata, 4).topics.map(({ errorCode }) => errorCode),
+    );
+    expect(codes).toEqual([[0], [0]]);
     expect(world.said.filter((line) => line.includes('topic created topic=new'))).toHaveLength(1);
+  });
+
+  it('describes each topic once, however often it is asked for', () => {
+    const { world, client } = started();
+    const names = ['orders', 'no', 'orders', 'no', 'a b', 'a b'];
+    const body = { topics: names.map((name) => ({ name })), allowAutoTopicCreation: false };
+    const found = world.ask(client, KEY.metadata, 4, body).topics.map(({ name, errorCode }) => [name, errorCode]);
+    const unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+    expect(found).toEqual([
+      ['orders', 0],
+      ['no', unknown],
+      ['a b', ErrorCode.INVALID_TOPIC_EXCEPTION],
+    ]);
+  });
+
+  it('says what is allowed of an unknown topic too', () => {
+    const { world, client } = started();
+    const asked = { allowAutoTopicCreation: false, includeTopicAuthorizedOperations: true };
+    const [topic] = world.ask(client, KEY.metadata, 9, { topics: [{ name: 'no' }], ...asked }).topics;
+    expect(topic!.topicAuthorizedOperations).toBe(3576);
   });
 
   it.each(['', '.', '..', 'a/b', 'ä', 'x'.repeat(250)])('refuses the name %j', (name) => {
@@ -246,7 +275,14 @@ describe('ListOffsets', () => {
     const topics = [{ name: 'orders', partitions: [one, one, { partitionIndex: 9, timestamp: -1 }] }];
     const answer = world.ask(client, KEY.listOffsets, 4, { replicaId: -1, isolationLevel: 0, topics });
     const codes = answer.topics[0]!.partitions.map(({ errorCode }) => errorCode);
-    expect(codes).toEqual([0, ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]);
+    expect(codes).toEqual([ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]);
+    const twice = world.ask(client, KEY.listOffsets, 4, {
+      replicaId: -1,
+      isolationLevel: 0,
+      topics: [0, 0].map(() => ({ name: 'orders', partitions: [one] })),
+    });
+    expect(twice.topics).toHaveLength(1);
+    expect(twice.topics[0]!.partitions).toMatchObject([{ errorCode: ErrorCode.INVALID_REQUEST }]);
   });
 
   it('searches files when the records are no longer in memory', () => {
@@ -318,7 +354,20 @@ describe('DescribeCluster', () => {
     expect(ask(1)).toMatchObject({ errorCode: 0, clusterId: 'here', controllerId: 1 });
     expect(ask(1).brokers).toEqual([{ brokerId: 1, host: '10.0.0.1', port: 9092, rack: null, isFenced: false }]);
     expect(ask(2).errorCode).toBe(ErrorCode.MISMATCHED_ENDPOINT_TYPE);
-    expect(ask(3).errorCode).toBe(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE);
+    expect(ask(3)).toMatchObject({ errorCode: ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, endpointType: 1 });
+  });
+});
+
+describe('FindCoordinator', () => {
+  it('refuses for good, whatever is looked for', () => {
+    const { world, client } = started();
+    const refused = { errorCode: ErrorCode.UNSUPPORTED_VERSION, nodeId: -1 };
+    expect(world.ask(client, 10, 2, { key: 'g', coordinatorKeys: [] })).toMatchObject(refused);
+    const { coordinators } = world.ask(client, 10, 4, { key: '', coordinatorKeys: ['g', 'h'] });
+    expect(coordinators).toMatchObject([
+      { key: 'g', ...refused },
+      { key: 'h', ...refused },
+    ]);
   });
 });
 
@@ -334,6 +383,7 @@ describe('every version of every API that is advertised', () => {
       topics: ['orders', 'x y'].map((name) => ({ topicId: ZERO_UUID, name })),
       includeTopicAuthorizedOperations: version >= 8,
     }),
+    10: (version) => (version >= 4 ? { key: '', coordinatorKeys: ['g'] } : { key: 'g', coordinatorKeys: [] }),
     18: (version) => (version >= 3 ? { clientSoftwareName: 'toy', clientSoftwareVersion: '1' } : {}),
     22: () => ({ transactionalId: null, transactionTimeoutMs: 0 }),
     23: () => {
@@ -360,7 +410,7 @@ describe('every version of every API that is advertised', () => {
     const body = fetchBody([wanted(0, 0, { currentLeaderEpoch: 5 })]);
     const [partition] = world.ask(client, KEY.fetch, version, body).responses[0]!.partitions;
     expect(partition!.errorCode).toBe(ErrorCode.UNKNOWN_LEADER_EPOCH);
-    expect(partition!.currentLeader.leaderId).toBe(version >= 12 ? 1 : -1);
+    expect(partition!.currentLeader.leaderId).toBe(-1);
   });
 });
 

@@ -42,12 +42,38 @@ describe('a client that does not read', () => {
     }
     expect(client.unsent).toBeGreaterThanOrEqual(RESPONSE_WINDOW_BYTES);
     expect(client.unsent).toBeLessThan(RESPONSE_WINDOW_BYTES + 1_000_000);
-    expect(world.pending(client)).toHaveLength(asked - 1);
+    expect(world.pending(client)).toHaveLength(asked);
     world.holdsSent = false;
     world.confirm(client);
     world.push({ kind: 'wake' });
     expect(client.paused).toBe(false);
     expect(world.pending(client)).toHaveLength(asked);
+  });
+
+  it('is not read at all meanwhile, so that what it sends does not spend the budget of requests', () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    produce(world, client, 0, ['x'.repeat(900_000)]);
+    world.holdsSent = true;
+    const fetch = fetchBody([wanted(0, 0)], { maxBytes: 1 });
+    while (client.unsent < RESPONSE_WINDOW_BYTES) world.send(client, KEY.fetch, 11, fetch);
+    expect(client.paused).toBe(true);
+    expect(world.node.requestBytes).toBe(0);
+  });
+
+  it('leaves the others one answer each while the budget of responses is spent', () => {
+    const world = new ToyWorld({ 'tidemark.responses.max.bytes': '1048576' }).start();
+    const [greedy, other] = [world.connect(), world.connect()];
+    produce(world, greedy, 0, ['x'.repeat(900_000)]);
+    world.holdsSent = true;
+    for (let i = 0; i < 3; i++) world.send(greedy, KEY.fetch, 11, fetchBody([wanted(0, 0)], { maxBytes: 1 }));
+    expect(world.pending(greedy)).toHaveLength(2);
+    for (let i = 0; i < 2; i++) world.send(other, KEY.metadata, 4, { topics: [], allowAutoTopicCreation: false });
+    expect(world.pending(other)).toHaveLength(1);
+    world.holdsSent = false;
+    world.confirm(other);
+    world.push({ kind: 'wake' });
+    expect(world.pending(other)).toHaveLength(2);
   });
 
   it('and goes away gives back all that it held', () => {
@@ -125,6 +151,14 @@ describe('a frame that makes no sense ends its connection with one line, and the
     expect(world.exit).toBe(null);
     expect(world.node.requestBytes).toBe(0);
     expect(world.ask(world.connect(), KEY.metadata, 9, { topics: null }).topics).toHaveLength(1);
+  });
+
+  it("but a client id that is not UTF-8 is nobody's fault any more: the request is answered", () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    world.sendRaw(client, Uint8Array.from([0, 3, 0, 1, 0, 0, 0, 1, 0, 2, 74, 252, 0, 0, 0, 0]));
+    expect(world.take(client, KEY.metadata, 1).brokers).toHaveLength(1);
+    expect(client.closed).toBe(false);
   });
 
   it('many of them are said at a bounded rate, with a count of the rest', () => {

@@ -70,7 +70,7 @@ function replayed(world: QuorumWorld): ReadonlyMap<string, number> {
     const decoded = TALLY.decode(value);
     if ('problem' in decoded) throw new Error(decoded.problem);
     const nowhere = { baseOffset: 0, nextOffset: 1, leaderEpoch: 0, timestampMs: 0 };
-    TALLY.load(loading, [decoded.record], nowhere);
+    TALLY.load(loading, [decoded.record], nowhere, false);
   };
   const names = namesIn(world);
   const newest = names.filter((name) => (checkpointOf(name)?.endOffset ?? 0) > 0).at(-1);

@@ -1,4 +1,4 @@
-/** A machine for tests: named counters. Requests add to one, in as many records as they like; negative ones are refused. */
+/** A machine for tests: counters by name. A request adds to one, in as many records as it likes; never less than 0. */
 import type { Machine } from '../../core/coordination/machine.ts';
 import { decodeUtf8, encodeUtf8 } from '../../core/lib/utf8.ts';
 

@@ -146,20 +146,25 @@ export function wake(world: QuorumWorld): void {
   const deadlineMs = quorumDeadlineMs(world.quorum);
   if (deadlineMs > world.nowMs + 100_000) return;
   world.nowMs = Math.max(world.nowMs, deadlineMs);
+  wakeNow(world);
+}
+
+/** Wakes the quorum without letting time pass. */
+export function wakeNow(world: QuorumWorld): void {
   wakeQuorum(world.quorum, TALLY, world.env, world.out, world.events);
   checkQuorum(world.quorum, TALLY);
   post(world);
 }
 
 /** Opens the quorum and does not wait. */
-export function beginOpen(world: QuorumWorld, clean = false): void {
-  openQuorum(world.quorum, { clean, recoveryPoint: 0 }, world.out);
+export function beginOpen(world: QuorumWorld, clean = false, recoveryPoint = 0): void {
+  openQuorum(world.quorum, { clean, recoveryPoint }, world.out);
   post(world);
 }
 
 /** Opens the quorum and waits: the kinds of the events. */
-export function open(world: QuorumWorld, clean = false): string[] {
-  beginOpen(world, clean);
+export function open(world: QuorumWorld, clean = false, recoveryPoint = 0): string[] {
+  beginOpen(world, clean, recoveryPoint);
   settleAll(world);
   return world.events.splice(0).map((event) => (event.kind === 'failed' ? event.detail : event.kind));
 }

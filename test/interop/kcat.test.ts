@@ -16,7 +16,7 @@ const CODECS = [
   ['none', 'none'],
   ['gzip', 'gzip'],
   ['snappy', 'snappy'],
-  ['lz4', '(lz4|none)'],
+  ['lz4', 'lz4'],
   ['zstd', 'zstd'],
 ] as const;
 

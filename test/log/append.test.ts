@@ -46,7 +46,9 @@ describe('an append refuses', () => {
   const cases: [string, Uint8Array, number][] = [
     ['no batch at all', new Uint8Array(), ErrorCode.INVALID_RECORD],
     ['two batches', concat([good, good]), ErrorCode.INVALID_RECORD],
-    ['a batch that ends too early', good.slice(0, -1), ErrorCode.CORRUPT_MESSAGE],
+    ['a batch that ends too early', good.slice(0, -1), ErrorCode.INVALID_RECORD],
+    ['a piece of a header', good.slice(0, 10), ErrorCode.INVALID_RECORD],
+    ['magic 3', changed(good, (view) => view.setInt8(16, 3)), ErrorCode.CORRUPT_MESSAGE],
     [
       'a checksum that does not hold',
       good.map((byte, i) => (i === good.length - 1 ? byte ^ 1 : byte)),

@@ -123,7 +123,7 @@ describe('leader epochs', () => {
     expect(latestEpoch(world.log)).toBe(-1);
     append(world, batchOf(['a', 'b']), 2);
     append(world, batchOf(['c']), 5);
-    assignEpoch(world.log, 8, 3, world.out);
+    assignEpoch(world.log, 8, 3);
     settleAll(world);
     for (const how of ['now', 'later']) {
       if (how === 'later') {

@@ -152,7 +152,7 @@ function main(): void {
   const program = new Command('mutants')
     .description('Plants bugs in copies of the sources and sees whether the simulator finds them.')
     .option('--dir <folder>', 'where the patch files are', 'test/mutants')
-    .option('--seeds <count>', 'how many seeds each may survive', readCount, 60)
+    .option('--seeds <count>', 'how many seeds each may survive', readCount, 200)
     .option('--for <duration>', 'how long troubles go on in each seed', '20s')
     .option('--only <name>', 'one mutant')
     .option('--no-check', 'no assertions: only the judges of histories find anything')

@@ -12,6 +12,12 @@ import { Command } from 'commander';
 import { installKafka, kafkaProblem, startKafka } from './kafka-broker.ts';
 import { KAFKA_TOOLS, runKafkaTool } from './kafka-tools.ts';
 
+/** The exit code after an interruption, as shells count. */
+const INTERRUPTED = 130;
+
+// Whatever is running when we are stopped, a start that is half done included, ends with us.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(INTERRUPTED));
+
 const program = new Command('kafka')
   .description('Apache Kafka from Maven, for comparison and as an oracle')
   .enablePositionalOptions();
@@ -37,8 +43,7 @@ program
     const stop = (): void => {
       void broker.stop().then(() => process.exit(0));
     };
-    process.on('SIGINT', stop);
-    process.on('SIGTERM', stop);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeAllListeners(signal).on(signal, stop);
   });
 
 program

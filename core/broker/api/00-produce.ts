@@ -7,6 +7,8 @@
  * answered by REQUEST_TIMED_OUT, though its batch may still be committed. Version 13 names topics by id.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
+import { BATCH_HEADER_BYTES, codecId, dataViewOf, MAGIC, MAGIC_AT } from '../../protocol/batch.ts';
+import { CODEC_ZSTD } from '../../protocol/compression.ts';
 import { ErrorCode, errorName } from '../../protocol/errors.ts';
 import type { ProduceRequest, ProduceResponse } from '../../protocol/messages/00-produce.ts';
 import { appendToLeader, type Waiter } from '../../replication/leader.ts';
@@ -15,6 +17,8 @@ import { touch } from '../partitions.ts';
 import type { Node, Request, Topic } from '../state.ts';
 
 const KEY = 0;
+/** The first version that may carry zstd (KIP-110). */
+const ZSTD_SINCE = 7;
 const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
 const NO_RECORDS = new Uint8Array(0);
 
@@ -96,9 +100,20 @@ function appendOne(
     return reply;
   }
   const records = data.records ?? NO_RECORDS;
+  if (wait.request.version < ZSTD_SINCE && isZstd(records)) {
+    reply.errorCode = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE;
+    reply.errorMessage = 'zstd may be produced since version 7 of Produce';
+    return reply;
+  }
   appendToLeader(partition.leader, env, { records, acks, untilMs, waiter: wait, answer: reply }, out);
   touch(node, partition);
   return reply;
+}
+
+/** Whether the batch says that its records are compressed by zstd; what is no batch is judged by the log. */
+function isZstd(records: Uint8Array): boolean {
+  if (records.length < BATCH_HEADER_BYTES || records[MAGIC_AT] !== MAGIC) return false;
+  return codecId(dataViewOf(records), 0) === CODEC_ZSTD;
 }
 
 function firstError(response: ProduceResponse): number | null {

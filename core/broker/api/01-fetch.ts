@@ -70,6 +70,17 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
     dropSession(node.sessions, session);
     return;
   }
+  if (!isNew && session.subscriptions.size === 0) {
+    // It reads nothing any more: the answer says that there is no session, and its place is free.
+    dropSession(node.sessions, session);
+    session = createSession(node.sessions, {
+      isRemembered: false,
+      usesTopicIds,
+      size: 0,
+      slotsMax: 0,
+      nowMs: env.nowMs,
+    });
+  }
   const fetch = begin(node, env, request, session, isNew, body);
   request.fetch = fetch;
   collect(node, env, fetch, out);

@@ -49,10 +49,21 @@ export interface Lookup {
 /** Answers at once, or when the last search has ended. */
 export function handleListOffsets(node: Node, env: Env, request: Request, body: ListOffsetsRequest, out: Outbox): void {
   const listing: Listing = { request, response: { throttleTimeMs: 0, topics: [] }, remaining: 1 };
+  const byTopic = new Map<string, PartitionAnswer[]>();
+  const counts = countAsked(body);
   for (const { name, partitions } of body.topics) {
-    const seen = new Set<number>();
-    const replies: PartitionAnswer[] = [];
+    let replies = byTopic.get(name);
+    if (replies === undefined) {
+      replies = [];
+      byTopic.set(name, replies);
+      listing.response.topics.push({ name, partitions: replies });
+    }
     for (const asked of partitions) {
+      // What is asked twice is refused once.
+      const key = `${name}/${asked.partitionIndex}`;
+      const count = counts.get(key) ?? 0;
+      if (count === 0) continue;
+      counts.set(key, 0);
       const reply: PartitionAnswer = {
         partitionIndex: asked.partitionIndex,
         errorCode: ErrorCode.NONE,
@@ -61,13 +72,23 @@ export function handleListOffsets(node: Node, env: Env, request: Request, body: 
         leaderEpoch: -1,
       };
       replies.push(reply);
-      if (seen.has(asked.partitionIndex)) reply.errorCode = ErrorCode.INVALID_REQUEST;
+      if (count > 1) reply.errorCode = ErrorCode.INVALID_REQUEST;
       else search(node, env, listing, name, asked, reply, out);
-      seen.add(asked.partitionIndex);
     }
-    listing.response.topics.push({ name, partitions: replies });
   }
   finishOne(node, listing);
+}
+
+/** How often each partition is asked for, by topic and number. */
+function countAsked(body: ListOffsetsRequest): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { name, partitions } of body.topics) {
+    for (const { partitionIndex } of partitions) {
+      const key = `${name}/${partitionIndex}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+  }
+  return counts;
 }
 
 /** A search has ended; `ticket` may be one that nobody waits for. */

@@ -27,6 +27,8 @@ export const CLUSTER_OPERATIONS = 0b1_1111_1010_0000;
 export const NO_OPERATIONS = -2147483648;
 
 const KEY = 3;
+/** The first version in which topics can be asked for by id. */
+const IDS_SINCE = 12;
 /** Kafka makes these itself, with settings of their own; so will we. */
 const RESERVED: ReadonlySet<string> = new Set([
   '__consumer_offsets',
@@ -47,6 +49,11 @@ export interface MetadataWait {
 
 /** Answers at once, or when the topics that it creates are done. */
 export function handleMetadata(node: Node, env: Env, request: Request, body: MetadataRequest, out: Outbox): void {
+  const asksById = body.topics?.some(({ name, topicId }) => name === null || topicId !== ZERO_UUID) ?? false;
+  if (asksById && request.version < IDS_SINCE) {
+    refuseIds(node, request, body);
+    return;
+  }
   const wait: MetadataWait = { request, body, failed: new Map() };
   const mayCreate = (request.version < 4 || body.allowAutoTopicCreation) && node.config['auto.create.topics.enable'];
   const missing = new Set<string>();
@@ -71,7 +78,7 @@ export function answerMetadata(node: Node, wait: MetadataWait): void {
   const listener = listenerName(node, request.connection);
   const all = wantsAll ? mapValues(node.image.topics.byId) : [];
   for (const topic of all) topics.push(describe(node, topic, listener, operations));
-  if (!wantsAll) for (const asked of body.topics ?? []) topics.push(findTopic(node, wait, asked, listener, operations));
+  if (!wantsAll) addAsked(node, wait, listener, operations, topics);
   const wantsCluster = request.version >= 8 && request.version <= 10 && body.includeClusterAuthorizedOperations;
   answer(node, request, KEY, {
     throttleTimeMs: 0,
@@ -84,6 +91,31 @@ export function answerMetadata(node: Node, wait: MetadataWait): void {
   });
 }
 
+/** Versions 10 and 11 have a place for ids, and no meaning. */
+function refuseIds(node: Node, request: Request, body: MetadataRequest): void {
+  answer(node, request, KEY, {
+    throttleTimeMs: 0,
+    brokers: [],
+    clusterId: null,
+    controllerId: -1,
+    topics: (body.topics ?? []).map(({ name, topicId }) => unknown(ErrorCode.INVALID_REQUEST, name ?? '', topicId)),
+    clusterAuthorizedOperations: NO_OPERATIONS,
+    errorCode: ErrorCode.NONE,
+  });
+}
+
+/** Each topic once, however often it is asked for: else a small request would make an answer without bounds. */
+function addAsked(node: Node, wait: MetadataWait, listener: string, operations: number, topics: TopicAnswer[]): void {
+  const seen = new Set<string>();
+  for (const asked of wait.body.topics ?? []) {
+    const found = findTopic(node, wait, asked, listener, operations);
+    const key = `${found.name ?? ''}/${found.topicId}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    topics.push(found);
+  }
+}
+
 function findTopic(
   node: Node,
   wait: MetadataWait,
@@ -94,25 +126,28 @@ function findTopic(
   if (asked.name === null || asked.topicId !== ZERO_UUID) {
     const topic = topicById(node.image, asked.topicId);
     if (topic !== undefined) return describe(node, topic, listener, operations);
-    if (wait.request.version < 12) return unknown(ErrorCode.INVALID_REQUEST, asked.name ?? '', ZERO_UUID);
     return unknown(ErrorCode.UNKNOWN_TOPIC_ID, null, asked.topicId);
   }
   const topic = topicByName(node.image, asked.name);
   if (topic !== undefined) return describe(node, topic, listener, operations);
   const isBad = topicNameProblem(asked.name) !== null;
   const why = wait.failed.get(asked.name) ?? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
-  const error = isBad ? ErrorCode.INVALID_TOPIC_EXCEPTION : why;
-  return unknown(error, asked.name, ZERO_UUID);
+  return unknown(isBad ? ErrorCode.INVALID_TOPIC_EXCEPTION : why, asked.name, ZERO_UUID, operations);
 }
 
-function unknown(error: ErrorCode, name: string | null, topicId: string): TopicAnswer {
+function unknown(
+  error: ErrorCode,
+  name: string | null,
+  topicId: string,
+  topicAuthorizedOperations: number = NO_OPERATIONS,
+): TopicAnswer {
   return {
     errorCode: error,
     name,
     topicId,
     isInternal: false,
     partitions: [],
-    topicAuthorizedOperations: NO_OPERATIONS,
+    topicAuthorizedOperations,
   };
 }
 

@@ -77,7 +77,8 @@ function check(node: Node, request: Request, body: ApiVersionsRequest): ErrorCod
   if (request.version < 3) return ErrorCode.NONE;
   if (!SOFTWARE.test(body.clientSoftwareName)) return ErrorCode.INVALID_REQUEST;
   if (!SOFTWARE.test(body.clientSoftwareVersion)) return ErrorCode.INVALID_REQUEST;
-  const isElsewhere =
-    (body.clusterId !== null && body.clusterId !== node.clusterId) || (body.nodeId >= 0 && body.nodeId !== node.nodeId);
+  // A client says both or neither.
+  if ((body.clusterId === null) !== (body.nodeId === -1)) return ErrorCode.INVALID_REQUEST;
+  const isElsewhere = body.clusterId !== null && (body.clusterId !== node.clusterId || body.nodeId !== node.nodeId);
   return isElsewhere ? ErrorCode.REBOOTSTRAP_REQUIRED : ErrorCode.NONE;
 }

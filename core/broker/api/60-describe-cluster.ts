@@ -29,7 +29,7 @@ export function handleDescribeCluster(
       throttleTimeMs: 0,
       errorCode: isKnown ? ErrorCode.MISMATCHED_ENDPOINT_TYPE : ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
       errorMessage: isKnown ? 'this listener is for brokers' : 'there is no such type of endpoint',
-      endpointType: body.endpointType,
+      endpointType: BROKERS,
       clusterId: '',
       brokers: [],
     });

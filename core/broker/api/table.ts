@@ -8,6 +8,7 @@ import { Produce } from '../../protocol/messages/00-produce.ts';
 import { Fetch } from '../../protocol/messages/01-fetch.ts';
 import { ListOffsets } from '../../protocol/messages/02-list-offsets.ts';
 import { Metadata } from '../../protocol/messages/03-metadata.ts';
+import { FindCoordinator } from '../../protocol/messages/10-find-coordinator.ts';
 import { ApiVersions } from '../../protocol/messages/18-api-versions.ts';
 import { CreateTopics } from '../../protocol/messages/19-create-topics.ts';
 import { DeleteTopics } from '../../protocol/messages/20-delete-topics.ts';
@@ -34,6 +35,7 @@ import { handleProduce } from './00-produce.ts';
 import { handleFetch } from './01-fetch.ts';
 import { handleListOffsets } from './02-list-offsets.ts';
 import { handleMetadata } from './03-metadata.ts';
+import { handleFindCoordinator } from './10-find-coordinator.ts';
 import { handleApiVersions } from './18-api-versions.ts';
 import { handleCreateTopics } from './19-create-topics.ts';
 import { handleDeleteTopics } from './20-delete-topics.ts';
@@ -80,6 +82,7 @@ export const SERVED: readonly Served[] = [
   serve(Fetch, handleFetch),
   serve(ListOffsets, handleListOffsets),
   serve(Metadata, handleMetadata),
+  serve(FindCoordinator, handleFindCoordinator),
   serve(ApiVersions, handleApiVersions),
   serve(CreateTopics, handleCreateTopics),
   serve(DeleteTopics, handleDeleteTopics),

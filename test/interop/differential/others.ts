@@ -44,10 +44,17 @@ function apiVersions(body: object): Run {
   };
 }
 
+function ofThisCluster(nodeId: number): Run {
+  return async (peer) => {
+    const { clusterId }: Answer = await (await peer.wire()).ask(DESCRIBE_CLUSTER, 0, {});
+    return apiVersions({ clusterId, nodeId })(peer);
+  };
+}
+
 const NAMES = ['', ' ', 'a', 'a b', '-a', 'a-', 'a.', 'a_b', 'ü', 'apache-kafka-java', 'a'.repeat(300), 'a\n'];
 
 /** A frame of a header and nothing else, of any key and version. */
-function bare(key: number, version: number, rest = '0000'): Run {
+function bare(key: number, version: number, rest = '000000'): Run {
   return async (peer) => {
     const wire = await peer.connect();
     const head = Buffer.alloc(8);
@@ -141,6 +148,14 @@ const METADATA_CASES: readonly [string, Run][] = [
     'Metadata with what is allowed of an unknown topic',
     each(METADATA, named(['nowhere'], { includeTopicAuthorizedOperations: true, allowAutoTopicCreation: false }), 8),
   ],
+  [
+    'Metadata with what is allowed of an impossible topic',
+    each(METADATA, named(['a b'], { includeTopicAuthorizedOperations: true, allowAutoTopicCreation: false }), 8),
+  ],
+  [
+    'Metadata with what is allowed of an unknown id',
+    each(METADATA, { topics: [{ name: null, topicId: UNKNOWN_ID }], includeTopicAuthorizedOperations: true }, 12),
+  ],
   ['Metadata of all topics', metadataOfAll],
   ['Metadata of a topic that is made, and later', made],
   ['Metadata of a topic that collides', collides],
@@ -178,8 +193,17 @@ const PRODUCERS: readonly (readonly [number, number])[] = [
   [5, 32767],
 ];
 
+/** Kafka asks its controller for ids first, and has its clients come again meanwhile. */
+const LOADING = 14;
+
 function initProducerId(body: object, from = 0): Run {
   return async (peer) => {
+    const wire = await peer.wire();
+    for (let tries = 0; tries < 200; tries++) {
+      const first: Answer = await wire.ask(INIT_PRODUCER_ID, 0, { transactionalId: null, transactionTimeoutMs: 1000 });
+      if (first.errorCode !== LOADING) break;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     const answers = (await each(INIT_PRODUCER_ID, body, from)(peer)) as [number, Answer][];
     for (const [, answer] of answers) if (answer.producerId >= 0) answer.producerId = 'ID';
     return answers;
@@ -203,6 +227,12 @@ export const OTHER_CASES: readonly [string, Run][] = [
     apiVersions({ clientSoftwareVersion: name }),
   ]),
   ['ApiVersions for another cluster', apiVersions({ clusterId: 'other' })],
+  ['ApiVersions for this node of another cluster', apiVersions({ clusterId: 'other', nodeId: 1 })],
+  ['ApiVersions for this node of an empty cluster', apiVersions({ clusterId: '', nodeId: 1 })],
+  ['ApiVersions for another node of this cluster', ofThisCluster(99)],
+  ['ApiVersions for this node of this cluster', ofThisCluster(1)],
+  ['ApiVersions for node -1 of this cluster', ofThisCluster(-1)],
+  ['ApiVersions for node -2 of this cluster', ofThisCluster(-2)],
   ['ApiVersions for another node', apiVersions({ nodeId: 99 })],
   ['ApiVersions for this node', apiVersions({ nodeId: 1 })],
   ['ApiVersions for an empty cluster', apiVersions({ clusterId: '' })],
@@ -218,6 +248,8 @@ export const OTHER_CASES: readonly [string, Run][] = [
   ['API 999', bare(999, 0)],
   ['API -1', bare(-1, 0)],
   ['a client id that is no UTF-8', bare(METADATA, 1, '0002ff2800000000')],
+  ['a client id of characters that have no form', bare(METADATA, 1, '0003eda08000000000')],
+  ['a topic that is no UTF-8', bare(METADATA, 1, 'ffff000000010002ff28')],
   ['a client id that is longer than the frame', bare(METADATA, 1, '7fff')],
   ['an array of more than the frame has', bare(METADATA, 1, 'ffff7fffffff')],
   ...METADATA_CASES,

@@ -41,9 +41,9 @@ export interface Peer {
   readonly stop: () => Promise<void>;
 }
 
-const SILENCE_MS = 15_000;
+const SILENCE_MS = 3_000;
 const TOPIC_TRIES_MAX = 200;
-const CREATE_TOPICS = 19;
+const LIST_OFFSETS = 2;
 const METADATA = 3;
 
 /** Starts both with the same settings. */
@@ -86,7 +86,7 @@ export async function topic(peer: Peer, name: string): Promise<string> {
     const body = { topics: [{ name, topicId: ZERO_UUID }], allowAutoTopicCreation: true };
     const found: Answer = await wire.ask(METADATA, 12, body);
     const [first] = found.topics;
-    if (first.errorCode === 0 && first.partitions.every((one: Answer) => one.errorCode === 0 && one.leaderId >= 0)) {
+    if (first.errorCode === 0 && (await leads(wire, name, first.partitions))) {
       peer.ids.set(name, first.topicId);
       return first.topicId;
     }
@@ -95,17 +95,17 @@ export async function topic(peer: Peer, name: string): Promise<string> {
   throw new Error(`${peer.name} does not make topic ${name}`);
 }
 
-/** Makes a topic where asking for it is not enough; only Apache Kafka needs this. */
-export async function createTopic(peer: Peer, name: string, partitions: number): Promise<void> {
-  const topics = [{ name, numPartitions: partitions, replicationFactor: 1, assignments: [], configs: [] }];
-  const answer: Answer = await (await peer.wire()).ask(CREATE_TOPICS, 7, { topics, timeoutMs: 10_000 });
-  if (answer.topics[0].errorCode !== 0) throw new Error(`topic ${name}: error ${answer.topics[0].errorCode}`);
+/** Whether the broker leads the partitions: metadata may say so a little before it is so. */
+async function leads(wire: Wire, name: string, partitions: readonly Answer[]): Promise<boolean> {
+  const asked = partitions.map(({ partitionIndex }) => ({ partitionIndex, timestamp: -1, currentLeaderEpoch: -1 }));
+  const answer: Answer = await wire.ask(LIST_OFFSETS, 5, { replicaId: -1, topics: [{ name, partitions: asked }] });
+  return answer.topics[0].partitions.every(({ errorCode }: Answer) => errorCode === 0);
 }
 
 /** The answer with everything that differs between any two brokers in one form. */
 export function plain(peer: Peer, value: unknown, field = ''): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
-  if (Array.isArray(value)) return value.map((one) => plain(peer, one, field));
+  if (Array.isArray(value)) return inOrder(value.map((one) => plain(peer, one, field)));
   if (value !== null && typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(peer, one, name)]));
   }
@@ -128,16 +128,46 @@ export function plain(peer: Peer, value: unknown, field = ''): unknown {
   }
 }
 
+/** Topics and partitions by name and number: brokers answer in whatever order. */
+function inOrder(values: unknown[]): unknown[] {
+  const place = (value: unknown): string => {
+    if (!isObject(value)) return '';
+    const { name, topic, topicId, index, partition, partitionIndex } = value;
+    const number = index ?? partition ?? partitionIndex;
+    return `${name ?? topic ?? ''}/${topicId ?? ''}/${typeof number === 'number' ? number : ''}`;
+  };
+  return values.sort((first, second) => (place(first) < place(second) ? -1 : place(first) > place(second) ? 1 : 0));
+}
+
+/** Where two answers differ, a line each: `path: Kafka's, ours`. Versions stand in front where there are several. */
+export function differences(kafka: unknown, ours: unknown, path = ''): string[] {
+  if (Array.isArray(kafka) && Array.isArray(ours) && kafka.length === ours.length) {
+    const isVersion = kafka.length === 2 && typeof kafka[0] === 'number' && kafka[0] === ours[0];
+    if (isVersion) return differences(kafka[1], ours[1], `v${kafka[0]} `);
+    return kafka.flatMap((one, i) => differences(one, ours[i], `${path}[${i}]`));
+  }
+  if (isObject(kafka) && isObject(ours)) {
+    const names = new Set([...Object.keys(kafka), ...Object.keys(ours)]);
+    return [...names].flatMap((name) => differences(kafka[name], ours[name], `${path}.${name}`));
+  }
+  const [first, second] = [JSON.stringify(kafka), JSON.stringify(ours)];
+  return first === second ? [] : [`${path}: ${first}, ${second}`];
+}
+
+function isObject(value: unknown): value is { [name: string]: unknown } {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
 /** The body without what the version cannot carry: each such field is at its default. */
-function fit(fields: Fields, body: { [name: string]: unknown }, version: number): { [name: string]: unknown } {
+function carried(fields: Fields, body: { [name: string]: unknown }, version: number): { [name: string]: unknown } {
   const fitted: { [name: string]: unknown } = defaultsOf(fields);
   for (const [name, item] of Object.entries(fields)) {
     if (!isPlaced(item, version) && !isTagged(item, version)) continue;
     const value = body[name];
     const inner = item.fields;
     if (inner === undefined || value === null) fitted[name] = value;
-    else if (Array.isArray(value)) fitted[name] = value.map((one) => fit(inner, one, version));
-    else fitted[name] = fit(inner, value as { [name: string]: unknown }, version);
+    else if (Array.isArray(value)) fitted[name] = value.map((one) => carried(inner, one, version));
+    else fitted[name] = carried(inner, value as { [name: string]: unknown }, version);
   }
   return fitted;
 }
@@ -166,7 +196,11 @@ async function open(port: number): Promise<Wire & { isOpen: () => boolean }> {
   const raw = (id: number, bytes: Uint8Array, waitMs = SILENCE_MS): Promise<Uint8Array | NoAnswer> => {
     if (!isOpen) return Promise.resolve('closed');
     const answer = new Promise<Uint8Array | NoAnswer>((resolve) => {
-      const timer = setTimeout(() => resolve('silent'), waitMs);
+      const timer = setTimeout(() => {
+        // Whatever comes after an answer that does not come would have to wait for it.
+        isOpen = false;
+        resolve('silent');
+      }, waitMs);
       waiting.set(id, (frame) => {
         clearTimeout(timer);
         waiting.delete(id);
@@ -181,7 +215,7 @@ async function open(port: number): Promise<Wire & { isOpen: () => boolean }> {
     if (item === undefined) throw new Error(`no API ${key}`);
     correlation += 1;
     const whole = fill(item.request.fields, body) as { [name: string]: unknown };
-    const fitted = fit(item.request.fields, whole, version) as never;
+    const fitted = carried(item.request.fields, whole, version) as never;
     const bytes = join(encodeRequest(key as ApiKey, version, correlation, 'differential', fitted));
     const frame = await raw(correlation, bytes);
     return typeof frame === 'string' ? frame : decodeResponse(key as ApiKey, version, frame).body;

@@ -21,7 +21,8 @@ export async function produce(
   options: { acks?: number; index?: number; transactionalId?: string | null } = {},
 ): Promise<Answer> {
   const { acks = -1, index = 0, transactionalId = null } = options;
-  const topicId = version >= BY_ID_SINCE ? await topic(peer, name) : ZERO_UUID;
+  const id = await topic(peer, name);
+  const topicId = version >= BY_ID_SINCE ? id : ZERO_UUID;
   const topicData = [{ name, topicId, partitionData: [{ index, records }] }];
   return (await peer.wire()).ask(PRODUCE, version, { transactionalId, acks, timeoutMs: 5000, topicData });
 }
@@ -33,10 +34,10 @@ export async function contents(peer: Peer, name: string, index = 0): Promise<unk
   return (await peer.wire()).ask(1, 12, body);
 }
 
-function eachVersion(run: (peer: Peer, version: number) => Promise<unknown>): Run {
+function eachVersion(run: (peer: Peer, version: number) => Promise<unknown>, from = 0): Run {
   return async (peer) => {
     const answers: unknown[] = [];
-    for (const version of versionsOf(PRODUCE)) answers.push([version, await run(peer, version)]);
+    for (const version of versionsOf(PRODUCE, from)) answers.push([version, await run(peer, version)]);
     return answers;
   };
 }
@@ -209,13 +210,17 @@ function histories(): [string, Run][] {
 
 function batches(): [string, Run][] {
   return [...BATCHES].flatMap(([name, make], i): [string, Run][] => [
-    [`Produce, acks=-1: ${name}`, eachVersion((peer, version) => produce(peer, version, `batches-${i}`, make()))],
+    [
+      `Produce, acks=-1: ${name}`,
+      eachVersion((peer, version) => produce(peer, version, `batches-${i}`, make()), make() === null ? LATEST : 0),
+    ],
     [`what is there of: ${name}`, (peer) => contents(peer, `batches-${i}`)],
   ]);
 }
 
 async function twoAtOnce(peer: Peer, version: number, indexes: readonly number[]): Promise<unknown> {
-  const topicId = version >= BY_ID_SINCE ? await topic(peer, 'several') : ZERO_UUID;
+  const id = await topic(peer, 'several');
+  const topicId = version >= BY_ID_SINCE ? id : ZERO_UUID;
   const partitionData = indexes.map((index) => ({ index, records: sound() }));
   const topicData = [{ name: 'several', topicId, partitionData }];
   return (await peer.wire()).ask(PRODUCE, version, { acks: -1, timeoutMs: 5000, topicData });
