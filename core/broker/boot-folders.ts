@@ -42,7 +42,7 @@ interface Folder {
   readonly name: string;
   /** Null when it has no metadata that can be read. */
   topicId: string | null;
-  /** It holds more than its metadata. */
+  /** It holds more than its metadata, or might. */
   hasLog: boolean;
 }
 
@@ -67,7 +67,7 @@ export function readFolders(node: Node, env: Env, boot: Boot, out: Outbox): void
     if (!isFolder || name === METADATA_FOLDER || name.endsWith('-stray')) continue;
     const parsed = parseFolderName(name);
     if (parsed !== null) {
-      boot.folders.found.push({ ...parsed, name, topicId: null, hasLog: false });
+      boot.folders.found.push({ ...parsed, name, topicId: null, hasLog: true });
     } else if (name.endsWith('-delete')) {
       const path = `${node.folder}/${name}`;
       out.push({ kind: 'remove', path, owner: boot.owner, ticket: ask(node, boot, 'removed') });
@@ -89,25 +89,26 @@ export function takeFolderAnswer(
 ): void {
   const folder = boot.folders.found[Number(about.slice(about.indexOf(':') + 1))];
   if (about.startsWith('metadata:') && folder !== undefined) {
-    if (input.kind === 'loaded') {
-      const id = parsePartitionMetadata(fileText(input.bytes));
-      if (id !== 'malformed') folder.topicId = id;
-    } else if (input.kind !== 'diskFailed' || input.error !== 'notFound') {
+    if (input.kind === 'diskFailed' && input.error !== 'notFound') {
       refuse(node, `cannot read ${folder.name}/${PARTITION_METADATA}`, input);
       return;
     }
+    const id = input.kind === 'loaded' ? parsePartitionMetadata(fileText(input.bytes)) : 'malformed';
+    if (id !== 'malformed') folder.topicId = id;
+    else look(node, boot, folder, out);
   } else if (about.startsWith('files:') && folder !== undefined) {
     if (input.kind !== 'listed') {
       refuse(node, `cannot list ${folder.name}`, input);
       return;
     }
     folder.hasLog = input.entries.some(({ name }) => name !== PARTITION_METADATA && !/tmp$/.test(name));
+    if (boot.stage === 'tidying') setAside(node, boot, folder, out);
   } else if (input.kind === 'diskFailed') {
     refuse(node, `cannot tidy the log directory ${node.folder}`, input);
     return;
   }
   if (boot.stage === 'folders') readNext(node, env, boot, out);
-  else if (boot.asked.size === 0) openLogs(node, env, boot, out);
+  else if (boot.asked.size === 0) tidied(node, env, boot, about, out);
 }
 
 function readNext(node: Node, _env: Env, boot: Boot, out: Outbox): void {
@@ -119,9 +120,15 @@ function readNext(node: Node, _env: Env, boot: Boot, out: Outbox): void {
     const { owner } = boot;
     const metadata = ask(node, boot, `metadata:${index}`);
     out.push({ kind: 'load', path: `${path}/${PARTITION_METADATA}`, owner, ticket: metadata });
-    out.push({ kind: 'list', path, owner, ticket: ask(node, boot, `files:${index}`) });
   }
   if (boot.asked.size === 0) bootFoldersRead(node, boot, out);
+}
+
+/** Asks what a folder holds. */
+function look(node: Node, boot: Boot, folder: Folder, out: Outbox): void {
+  const path = `${node.folder}/${folder.name}`;
+  const ticket = ask(node, boot, `files:${boot.folders.found.indexOf(folder)}`);
+  out.push({ kind: 'list', path, owner: boot.owner, ticket });
 }
 
 /** The image of this start is known: takes its topics over, and mends their folders. */
@@ -130,13 +137,19 @@ export function settleFolders(node: Node, env: Env, boot: Boot, out: Outbox): vo
   node.topics.isLoaded = true;
   const byName = new Map(boot.folders.found.map((folder) => [folder.name, folder]));
   for (const image of mapValues(node.image.topics.byId)) takeOver(node, boot, image, byName, out);
-  for (const folder of byName.values()) setAside(node, boot, folder, out);
-  boot.folders.toOpen.reverse();
-  if (boot.asked.size === 0) {
-    openLogs(node, env, boot, out);
-    return;
+  for (const folder of byName.values()) {
+    // What has an id was not looked into yet.
+    if (folder.topicId !== null) look(node, boot, folder, out);
+    else setAside(node, boot, folder, out);
   }
-  out.push({ kind: 'syncFolder', path: node.folder, owner: boot.owner, ticket: ask(node, boot, 'synced') });
+  boot.folders.toOpen.reverse();
+  if (boot.asked.size === 0) openLogs(node, env, boot, out);
+}
+
+/** All is tidy: its names are made durable, then the logs are opened. */
+function tidied(node: Node, env: Env, boot: Boot, about: string, out: Outbox): void {
+  if (about === 'synced') openLogs(node, env, boot, out);
+  else out.push({ kind: 'syncFolder', path: node.folder, owner: boot.owner, ticket: ask(node, boot, 'synced') });
 }
 
 /** A topic of the image: the folders that are its are taken out of `byName`. */
