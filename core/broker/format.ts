@@ -4,6 +4,7 @@
  * The bootstrap checkpoint of the metadata log comes first, durably, and `meta.properties` last: a directory that has
  * the latter is whole, and one that a crash left without it is formatted anew.
  */
+import type { NodeConfig } from '../config/settings.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import { UUID_BYTES } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
@@ -20,17 +21,33 @@ import type { Node } from './state.ts';
 /** What a format that was cut short may have left in the folder of the metadata log. */
 export const HALF_FORMATTED: readonly string[] = [checkpointName(BOOTSTRAP_ID)];
 
+/** Where the bootstrap checkpoint lies in a log directory. */
+export const BOOTSTRAP_PATH = `${METADATA_FOLDER}/${checkpointName(BOOTSTRAP_ID)}`;
+
+/** The two files of a new log directory, the first to be written before the second. `wallMs`: ms since 1970. */
+export function formattedFiles(
+  config: NodeConfig,
+  clusterId: string,
+  directoryId: string,
+  wallMs: number,
+): { readonly checkpoint: Uint8Array; readonly metaProperties: Uint8Array } {
+  const levels = new Map(BOOTSTRAP_LEVELS.map(({ name, level }) => [name, level]));
+  const values = featureRecords(levels).map(encodeMetadataRecord);
+  return {
+    checkpoint: bootstrapCheckpoint([ownVoter(config, directoryId)], values, wallMs),
+    metaProperties: encodeUtf8(formatMetaProperties({ version: 1, clusterId, nodeId: config['node.id'], directoryId })),
+  };
+}
+
 /** Begins: the folder of the metadata log, and what the quorum begins with. */
 export function beginFormat(node: Node, env: Env, boot: Boot, out: Outbox): void {
   node.clusterId = node.config['cluster.id'] ?? randomUuid(boot.entropy, 0);
   node.directoryId = randomUuid(boot.entropy, UUID_BYTES);
   const { owner } = boot;
   const folder = `${node.folder}/${METADATA_FOLDER}`;
-  const levels = new Map(BOOTSTRAP_LEVELS.map(({ name, level }) => [name, level]));
-  const values = featureRecords(levels).map(encodeMetadataRecord);
-  const bytes = bootstrapCheckpoint([ownVoter(node.config, node.directoryId)], values, env.wallMs);
+  const { checkpoint: bytes } = formattedFiles(node.config, node.clusterId, node.directoryId, env.wallMs);
   out.push({ kind: 'makeFolder', path: folder, owner, ticket: ask(node, boot, 'folder') });
-  const path = `${folder}/${checkpointName(BOOTSTRAP_ID)}`;
+  const path = `${node.folder}/${BOOTSTRAP_PATH}`;
   out.push({ kind: 'replace', path, bytes, owner, ticket: ask(node, boot, 'checkpoint') });
   out.push({ kind: 'syncFolder', path: node.folder, owner, ticket: ask(node, boot, 'synced') });
 }
@@ -42,9 +59,9 @@ export function takeFormatting(node: Node, boot: Boot, input: DiskAnswer, about:
     return;
   }
   if (boot.asked.size > 0) return;
-  const { nodeId, clusterId, directoryId } = node;
+  const { clusterId, directoryId } = node;
   if (about !== META_PROPERTIES) {
-    const bytes = encodeUtf8(formatMetaProperties({ version: 1, clusterId, nodeId, directoryId }));
+    const { metaProperties: bytes } = formattedFiles(node.config, clusterId, directoryId, 0);
     const path = `${node.folder}/${META_PROPERTIES}`;
     out.push({ kind: 'replace', path, bytes, owner: boot.owner, ticket: ask(node, boot, META_PROPERTIES) });
     return;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The command `tidemark`: starts a node, prints its settings. The commands themselves load when they are called, so
+ * The command `tidemark`: starts a node, formats its directory, prints its settings. The commands themselves load when they are called, so
  * that `--help` and a start pay only for what they use.
  *
  * Exit codes: 0 a clean end, 1 it cannot run here, 2 it was called wrongly, 70 a mistake inside Tidemark.
@@ -44,6 +44,20 @@ function createProgram(): Command {
       const { start } = await import('./tidemark/start.ts');
       process.exitCode = await start({ version, file: options.config ?? null, flags: options.set });
     });
+  program
+    .command('format')
+    .description('make an empty log directory that of a cluster whose id you choose')
+    .requiredOption('--cluster-id <id>', '22 characters of URL-safe base64, as `kafka-storage random-uuid` prints them')
+    .option('-c, --config <file>', 'read settings from a .properties file')
+    .option('-s, --set <name=value>', 'give one setting; may be repeated; wins over environment and file', collect, [])
+    .option('--ignore-formatted', 'leave a directory that is formatted already as it is')
+    .action(
+      async (options: { clusterId: string; config?: string; set: readonly string[]; ignoreFormatted?: boolean }) => {
+        const { format } = await import('./tidemark/format.ts');
+        const { clusterId, config = null, set, ignoreFormatted = false } = options;
+        process.exitCode = format({ clusterId, file: config, flags: set, ignoresFormatted: ignoreFormatted });
+      },
+    );
   program
     .command('settings')
     .description('print every setting: its default, unit, bounds and meaning')
