@@ -14,6 +14,7 @@ import type { Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, FolderEntry, HostInput, Outbox } from '../lib/world.ts';
+import { EPOCH_MAX } from '../log/epochs.ts';
 import { type BootFolders, createBootFolders, openNextLogs, readFolders, takeFolderAnswer } from './boot-folders.ts';
 import { bootLogsDone } from './boot-serve.ts';
 import { exitNode } from './exit.ts';
@@ -287,7 +288,7 @@ function takeCheckpoint(node: Node, boot: Boot, input: DiskAnswer, about: string
     const text = fileText(input.bytes);
     const isNumber = about === PRODUCER_IDS || about === STARTS;
     const parsed = isNumber ? parseNumber(text) : parseCheckpoint(text);
-    if (parsed === 'malformed') {
+    if (parsed === 'malformed' || (about === STARTS && Number(parsed) >= EPOCH_MAX)) {
       say(out, 'error', 'a file makes no sense and is passed over', new Map([['file', `${node.folder}/${about}`]]));
     } else if (typeof parsed === 'number') {
       if (about === PRODUCER_IDS) boot.producerIdsNext = parsed;
