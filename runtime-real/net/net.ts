@@ -8,7 +8,17 @@ import net from 'node:net';
 import { unreachable } from '../../core/lib/assert.ts';
 import type { ConnectionId, NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
 import { describeError, errorCode } from '../disk/errors.ts';
-import { type Connection, close, connected, createConnection, finish, letGo, type Shared, send } from './connection.ts';
+import {
+  type Connection,
+  close,
+  connected,
+  createConnection,
+  finish,
+  letGo,
+  type Shared,
+  send,
+  setPaused,
+} from './connection.ts';
 
 /** A network as a host drives it. */
 export interface Net {
@@ -80,8 +90,7 @@ function execute(state: State, effect: NetworkEffect): void {
       if (connection === undefined) return; // It has ended meanwhile.
       if (effect.kind === 'send') send(state, connection, effect.parts);
       else if (effect.kind === 'close') close(state, connection, effect.abort);
-      else if (effect.kind === 'pause') connection.socket.pause();
-      else connection.socket.resume();
+      else setPaused(state, connection, effect.kind === 'pause');
       return;
     }
     default:
