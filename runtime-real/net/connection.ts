@@ -22,6 +22,8 @@ export interface Shared {
   /** Bytes of half-received frames on all connections. */
   heldBytes: number;
   readonly frameBudgetBytes: number;
+  /** Whether the node has not yet taken what it was given: then nothing more is cut. */
+  readonly isBehind: () => boolean;
 }
 
 /** One socket. It is in `Shared.connections` until its 'closed' has been delivered. */
@@ -175,6 +177,10 @@ function goOnSoon(shared: Shared, connection: Connection): void {
     connection.goingOn = false;
     const { rest } = connection;
     if (rest === null || connection.paused || connection.closed || connection.ending) return;
+    if (shared.isBehind()) {
+      goOnSoon(shared, connection);
+      return;
+    }
     cut(shared, connection, rest);
     if (connection.rest === null && !connection.paused && !connection.closed) connection.socket.resume();
   });

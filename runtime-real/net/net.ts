@@ -37,6 +37,8 @@ export interface NetOptions {
   readonly frameBudgetBytes: number;
   /** Accepted connections at one time; one more is closed at once. */
   readonly connectionsMax: number;
+  /** Whether whoever takes the inputs is behind: then tiny frames that have come wait as bytes. */
+  readonly isBehind?: () => boolean;
   /** Whether open sockets keep the process running. */
   readonly keepsProcessAlive: boolean;
   /** Told about what concerns no connection: the system refuses to accept more. */
@@ -65,6 +67,7 @@ export function createNet(deliver: (input: NetworkInput) => void, options: NetOp
     lingering: new Set(),
     heldBytes: 0,
     frameBudgetBytes: options.frameBudgetBytes,
+    isBehind: options.isBehind ?? (() => false),
     accepted: 0,
   };
   return { execute: (effect) => execute(state, effect), shut: (abruptly) => shut(state, abruptly) };
