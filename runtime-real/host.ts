@@ -7,6 +7,7 @@
  * is acknowledged afterwards, and the exit code is EXIT_SOFTWARE. A crash of the process is a crash of the node.
  */
 import { randomBytes } from 'node:crypto';
+import { createQueue, dequeue, enqueue, type Queue } from '../core/lib/queue.ts';
 import type {
   DiskInput,
   Effect,
@@ -83,9 +84,7 @@ interface State {
   readonly disk: Disk;
   readonly net: Net;
   readonly out: Outbox;
-  queue: Input[];
-  /** The next input to take. */
-  head: number;
+  queue: Queue<Input>;
   scheduled: boolean;
   ended: boolean;
   timer: NodeJS.Timeout | null;
@@ -100,21 +99,21 @@ interface State {
 export function runMachine(machine: Machine, options: HostOptions): Host {
   const ready = deferred<readonly Listening[] | Exit>();
   const exited = deferred<Exit>();
-  const enqueue = (input: Input): void => take(state, input);
+  const accept = (input: Input): void => take(state, input);
   const state: State = {
     machine,
     options,
     env: { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: options.codecs, reached: () => {} },
-    disk: options.createDisk(enqueue),
-    net: createNet(enqueue, {
+    disk: options.createDisk(accept),
+    net: createNet(accept, {
+      isBehind: () => state.queue.size > 0,
       frameBudgetBytes: options.frameBudgetBytes,
       connectionsMax: options.connectionsMax,
       trouble: (text) => options.say('error', text, new Map()),
       keepsProcessAlive: options.keepsProcessAlive,
     }),
     out: [],
-    queue: [],
-    head: 0,
+    queue: createQueue(),
     scheduled: false,
     ended: false,
     timer: null,
@@ -123,18 +122,18 @@ export function runMachine(machine: Machine, options: HostOptions): Host {
     settleReady: ready.resolve,
     settleExited: exited.resolve,
   };
-  enqueue({ kind: 'start', seed: randomBytes(4).readUInt32LE() });
+  accept({ kind: 'start', seed: randomBytes(4).readUInt32LE() });
   return {
     ready: ready.promise,
     exited: exited.promise,
-    stop: () => enqueue({ kind: 'stop' }),
+    stop: () => accept({ kind: 'stop' }),
     abort: (reason) => end(state, { code: EXIT_SOFTWARE, reason }, true),
   };
 }
 
 function take(state: State, input: Input): void {
   if (state.ended) return;
-  state.queue.push(input);
+  enqueue(state.queue, input);
   schedule(state);
 }
 
@@ -147,11 +146,9 @@ function schedule(state: State): void {
 
 function turn(state: State): void {
   try {
-    let taken = 0;
-    while (state.head < state.queue.length && taken < TURN_INPUTS_MAX && !state.ended) {
-      const input = state.queue[state.head] as Input;
-      state.head += 1;
-      taken += 1;
+    for (let taken = 0; taken < TURN_INPUTS_MAX && !state.ended; taken++) {
+      const input = dequeue(state.queue);
+      if (input === undefined) break;
       takeStep(state, input);
     }
   } catch (error) {
@@ -161,12 +158,7 @@ function turn(state: State): void {
   }
   state.scheduled = false;
   if (state.ended) return;
-  if (state.head < state.queue.length) {
-    schedule(state);
-  } else {
-    state.queue = [];
-    state.head = 0;
-  }
+  if (state.queue.size > 0) schedule(state);
   armTimer(state);
 }
 
@@ -231,8 +223,7 @@ function end(state: State, exit: Exit, abruptly: boolean): void {
   if (state.ended) return;
   state.ended = true;
   if (state.timer !== null) clearTimeout(state.timer);
-  state.queue = [];
-  state.head = 0;
+  state.queue = createQueue();
   Promise.all([state.net.shut(abruptly), state.disk.shut()]).then(
     () => finish(state, exit),
     () => finish(state, exit),

@@ -30,6 +30,7 @@ import { noteCommitted } from './checkpoints.ts';
 import { exitNode } from './exit.ts';
 import { markCommitted, takeRead } from './fetch.ts';
 import { partitionName } from './files.ts';
+import { complain } from './say.ts';
 import type { Node, Partition, Topic } from './state.ts';
 import { stopPartitionClosed } from './stop.ts';
 import { partitionOpened } from './topics.ts';
@@ -152,6 +153,7 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       break; // Settling the partition sees it.
     case 'cutBack':
       cutBack(partition.leader, event.offset, node.finished);
+      sayCutBack(node, env, partition, event.offset, out);
       break;
     case 'readDone':
       takeRead(node, partition, event.ticket, event.outcome);
@@ -168,6 +170,15 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
     default:
       unreachable(event);
   }
+}
+
+/** A full disk refuses every append: that is said, but not as often. */
+function sayCutBack(node: Node, env: Env, partition: Partition, offset: number, out: Outbox): void {
+  const fields = new Map<string, string | number>([
+    ['folder', `${node.folder}/${partitionName(partition.topic.name, partition.index)}`],
+    ['offset', offset],
+  ]);
+  complain(node, env, 'the disk is full: what it did not take is refused with an error', fields, out);
 }
 
 /** The disk below the partition failed. It is the node's only log directory, so the node ends, answers first. */

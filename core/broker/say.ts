@@ -30,7 +30,7 @@ export function complain(node: Node, env: Env, text: string, fields: Fields, out
   const { complaints } = node;
   if (env.nowMs - complaints.sinceMs >= COMPLAINTS_MS) {
     if (complaints.suppressed > 0) {
-      say(out, 'warn', 'more faults of clients than are shown', new Map([['count', complaints.suppressed]]));
+      say(out, 'warn', 'more such faults than are shown', new Map([['count', complaints.suppressed]]));
     }
     complaints.sinceMs = env.nowMs;
     complaints.count = 0;

@@ -78,6 +78,16 @@ function huntOn(hunt: Hunt, seenBytes: number): 'more' | 'none' {
   return hunt.length < batch.BATCH_HEADER_BYTES ? 'none' : 'more';
 }
 
+/** Says what was found in the log's folder and what was done; `name` is the file's, without the folder. */
+export function sayFound(log: Log, level: 'info' | 'warn' | 'error', name: string, text: string, out: Outbox): void {
+  const fields = new Map<string, string | number | boolean>([
+    ['topic', log.topic],
+    ['partition', log.partition],
+    ['file', `${log.folder}/${name}`],
+  ]);
+  out.push({ kind: 'say', level, text, fields });
+}
+
 /** Takes [offset, end) out of service and says so. */
 export function addDamage(log: Log, env: Env, segment: Segment, range: DamagedRange, out: Outbox): void {
   if (log.damaged.some((known) => known.start <= range.start && range.end <= known.end)) return;

@@ -13,6 +13,9 @@ export interface EpochEntry {
   readonly startOffset: number;
 }
 
+/** No leader has this epoch or a larger one: the next would not fit into a batch. */
+export const EPOCH_MAX = 0x7fffffff;
+
 /** Lines that are read from a file at most; more is not a file of ours. */
 const ENTRIES_MAX = 1_000_000;
 
@@ -86,7 +89,7 @@ export function decodeEpochs(bytes: Uint8Array): readonly EpochEntry[] | null {
     const epoch = wholeNumber(pieces[0] ?? '');
     const startOffset = wholeNumber(pieces[1] ?? '');
     const last = entries[entries.length - 1];
-    if (pieces.length !== 2 || epoch < 0 || startOffset < 0) return null;
+    if (pieces.length !== 2 || epoch < 0 || epoch >= EPOCH_MAX || startOffset < 0) return null;
     if (last !== undefined && (last.epoch >= epoch || last.startOffset >= startOffset)) return null;
     entries.push({ epoch, startOffset });
   }

@@ -4,9 +4,9 @@
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { EXPIRY_INTERVAL_MS } from './append.ts';
-import { addDamage } from './damage.ts';
+import { addDamage, sayFound } from './damage.ts';
 import { closeFiles, openForAppend, pushTidy, removeSegment } from './files.ts';
-import { nameOf, parentOf, SNAPSHOT_SUFFIX } from './names.ts';
+import { LOG_SUFFIX, nameOf, parentOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { type Opening, pushOpening } from './opening.ts';
 import { writeEpochs } from './roll.ts';
 import { activeSegment, createSegment, type Log, type Segment } from './state.ts';
@@ -46,7 +46,7 @@ export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox,
     segment.sealedAt = next === undefined ? -1 : next.base;
     segment.syncedUpTo = next === undefined ? log.end : next.base;
   }
-  if (log.start > log.end) startAfresh(log, out);
+  if (log.start > log.end) settleStart(log, opening, out);
   reachProtected(log, env, opening, out);
   log.durable = log.end;
   log.syncTo = log.end;
@@ -58,6 +58,24 @@ export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox,
   removeStraySnapshots(log, opening, out);
   if (!isSame(log, opening)) writeEpochs(log, out);
   events.push({ kind: 'opened' });
+}
+
+/**
+ * The log is said to start behind its end. That is so where the other checkpoints know of its start: then all that was
+ * found lies below it. Else the number is wrong, for a start is never above what is durable, and records must not go
+ * for it.
+ */
+function settleStart(log: Log, opening: Opening, out: Outbox): void {
+  const first = log.segments[0] as Segment;
+  const name = nameOf(first.base, LOG_SUFFIX);
+  if (opening.protect >= log.start) {
+    sayFound(log, 'warn', name, `all of the log lies below its start, offset ${log.start}: it is removed`, out);
+    startAfresh(log, out);
+    return;
+  }
+  const text = `the log ends at offset ${log.end} and is said to start at ${log.start}: that is passed over`;
+  sayFound(log, 'error', name, text, out);
+  log.start = first.base;
 }
 
 /** Everything that was found lies below the start of the log: it begins anew there. */

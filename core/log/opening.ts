@@ -8,7 +8,7 @@
  * found again.
  */
 import type { DiskEffect, DiskInput, Env, FolderEntry, Outbox } from '../lib/world.ts';
-import type { Hunt } from './damage.ts';
+import { type Hunt, sayFound } from './damage.ts';
 import { decodeEpochs, type EpochEntry } from './epochs.ts';
 import { ask, pushTidy } from './files.ts';
 import { INDEX_ENTRY_BYTES, TIME_ENTRY_BYTES } from './index.ts';
@@ -118,6 +118,15 @@ export function takeOpening(log: Log, env: Env, input: DiskInput, out: Outbox, e
     case 'epochs':
       if (opening.pending > 0) return;
       opening.fileEpochs = input.kind === 'loaded' ? decodeEpochs(input.bytes) : null;
+      if (opening.fileEpochs === null) {
+        sayFound(
+          log,
+          'warn',
+          names.EPOCHS_NAME,
+          'the leader epochs cannot be read: they are taken from the batches',
+          out,
+        );
+      }
       loadSnapshot(log, env, opening, out);
       break;
     case 'snapshot':
@@ -238,6 +247,7 @@ function removeOrphan(
     const base = names.offsetOf(name, suffix);
     if (base < 0 || sizes.has(names.nameOf(base, names.LOG_SUFFIX))) continue;
     env.reached('log.recovery.orphan');
+    sayFound(log, opening.isClean ? 'warn' : 'info', name, 'an index without its log is removed', out);
     removeFile(log, opening, name, out);
   }
 }
@@ -274,6 +284,8 @@ function takeSnapshot(log: Log, env: Env, opening: Opening, input: DiskInput, ou
   const producers = input.kind === 'loaded' ? decodeSnapshot(input.bytes, env.crc32c, env.nowMs) : null;
   if (producers === null) {
     env.reached('log.recovery.bad_snapshot');
+    const text = 'a snapshot of producers cannot be read and is removed: an older one and the batches take its place';
+    sayFound(log, 'warn', names.nameOf(newest, names.SNAPSHOT_SUFFIX), text, out);
     removeSnapshot(log, opening, newest, out);
     opening.snapshots.pop();
     loadSnapshot(log, env, opening, out);

@@ -9,10 +9,11 @@
 import { nextFile } from '../lib/ids.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import * as batch from '../protocol/batch.ts';
+import { addDamage, sayFound } from './damage.ts';
 import { cutEpochs } from './epochs.ts';
 import { ask, pushTidy, removeSegment, segmentPath } from './files.ts';
 import { INDEX_ENTRY_BYTES, offsetEntry, TIME_ENTRY_BYTES, timeEntry } from './index.ts';
-import { pathOf, SNAPSHOT_SUFFIX } from './names.ts';
+import { INDEX_SUFFIX, nameOf, pathOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { syncFound } from './opened.ts';
 import { type Opening, pushOpening, type SegmentScan } from './opening.ts';
 import { readOn } from './recovery.ts';
@@ -25,6 +26,7 @@ export function beginScan(log: Log, env: Env, opening: Opening, isEverything: bo
   opening.phase = 'scan';
   const epochsFrom = isEverything ? 0 : Infinity;
   dropHeadless(log, env, opening, out);
+  if (opening.isClean) noteEmptied(log, env, out);
   if (log.segments.length === 0) log.segments = [createSegment(opening.found.logStartOffset)];
   const last = log.segments.length - 1;
   const syncFrom = opening.isClean ? last : indexAt(log, opening.found.recoveryPoint);
@@ -35,7 +37,11 @@ export function beginScan(log: Log, env: Env, opening: Opening, isEverything: bo
     const isNeeded = i >= Math.min(syncFrom, replayFrom, epochsFrom);
     if (!segment.isOnDisk || (!isNeeded && !segment.isIndexBroken)) continue;
     const isRebuilt = isUnsynced || segment.isIndexBroken;
-    if (segment.isIndexBroken) env.reached('log.index.rebuilt');
+    if (segment.isIndexBroken) {
+      env.reached('log.index.rebuilt');
+      const text = 'an index is missing or not whole: both of the segment are built again';
+      sayFound(log, opening.isClean ? 'warn' : 'info', nameOf(segment.base, INDEX_SUFFIX), text, out);
+    }
     opening.scans.push(scanOf(segment, isRebuilt, isUnsynced, !isNeeded));
   }
   // What the scan sees again is built from batches; what lies before it is believed.
@@ -58,6 +64,16 @@ function dropHeadless(log: Log, env: Env, opening: Opening, out: Outbox): void {
   log.segments = [];
   log.sizeBytes = 0;
   opening.isFolderTouched = true;
+}
+
+/** After a clean stop only the last segment may be empty: what another one held is gone, and that is damage. */
+function noteEmptied(log: Log, env: Env, out: Outbox): void {
+  for (const [i, segment] of log.segments.entries()) {
+    const next = log.segments[i + 1];
+    if (next === undefined || segment.sizeBytes > 0) continue;
+    const range = { start: segment.base, end: next.base, segment: segment.base, position: 0, positionEnd: 0 };
+    addDamage(log, env, segment, range, out);
+  }
 }
 
 /** Index of the segment that holds `offset`; the first one when none does. */

@@ -26,13 +26,15 @@ export interface Framer {
   /** What has arrived of the frame lies in `slab` below `filled`; null while nothing is gathered. */
   slab: Uint8Array | null;
   filled: number;
+  /** Where the last `push` stopped in its chunk: the chunk's length, unless it said 'more'. */
+  at: number;
   /** Set by the first bad length and never reset: no byte after it makes sense. */
   isBroken: boolean;
 }
 
 /** A framer at the start of a stream. */
 export function createFramer(frameBytesMax: number): Framer {
-  return { frameBytesMax, lengthBytes: 0, length: 0, slab: null, filled: 0, isBroken: false };
+  return { frameBytesMax, lengthBytes: 0, length: 0, slab: null, filled: 0, at: 0, isBroken: false };
 }
 
 /** Bytes that an unfinished frame holds; what a node's budget is charged with. */
@@ -47,11 +49,18 @@ export function isMidFrame(framer: Framer): boolean {
 
 /**
  * Takes the next bytes of the stream and adds the frames that they complete to `out`, without their lengths.
- * 'badLength' if a length is negative or over the limit; the frames before it are in `out` all the same.
+ * 'badLength' if a length is negative or over the limit; the frames before it are in `out` all the same. 'more' if it
+ * stopped at `framesMax` frames: what lies behind `framer.at` is the next chunk.
  */
-export function push(framer: Framer, chunk: Uint8Array, out: Uint8Array[]): 'ok' | 'badLength' {
+export function push(
+  framer: Framer,
+  chunk: Uint8Array,
+  out: Uint8Array[],
+  framesMax = Number.POSITIVE_INFINITY,
+): 'ok' | 'more' | 'badLength' {
+  const outMax = out.length + framesMax;
   let at = 0;
-  while (at < chunk.length && !framer.isBroken) {
+  while (at < chunk.length && !framer.isBroken && out.length < outMax) {
     if (framer.lengthBytes < FRAME_LENGTH_BYTES) {
       at = takeLength(framer, chunk, at);
       if (framer.lengthBytes < FRAME_LENGTH_BYTES || framer.isBroken) continue;
@@ -66,7 +75,9 @@ export function push(framer: Framer, chunk: Uint8Array, out: Uint8Array[]): 'ok'
       if (framer.filled === framer.length && framer.slab !== null) finish(framer, framer.slab, out);
     }
   }
-  return framer.isBroken ? 'badLength' : 'ok';
+  framer.at = at;
+  if (framer.isBroken) return 'badLength';
+  return at < chunk.length ? 'more' : 'ok';
 }
 
 /** Takes bytes of the length; returns the position after them. */

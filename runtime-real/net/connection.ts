@@ -22,6 +22,8 @@ export interface Shared {
   /** Bytes of half-received frames on all connections. */
   heldBytes: number;
   readonly frameBudgetBytes: number;
+  /** Whether the node has not yet taken what it was given: then nothing more is cut. */
+  readonly isBehind: () => boolean;
 }
 
 /** One socket. It is in `Shared.connections` until its 'closed' has been delivered. */
@@ -31,6 +33,12 @@ export interface Connection {
   readonly framer: Framer;
   /** Bytes of memory that a half-received frame holds. */
   heldBytes: number;
+  /** Bytes that have come and are not cut yet; the socket is not read meanwhile. */
+  rest: Uint8Array | null;
+  /** A turn in which the rest will be cut is on its way. */
+  goingOn: boolean;
+  /** The node wants no more frames for now. */
+  paused: boolean;
   /** When the frame began that has been half received; performance.now(). */
   heldSinceMs: number;
   queue: Uint8Array[];
@@ -48,6 +56,8 @@ export interface Connection {
 
 /** How long a closed connection waits for its peer to read the last bytes and finish too. */
 export const LINGER_MS = 2_000;
+/** Frames of one connection in one turn: tiny ones weigh far more as requests than as bytes, and the node may pause. */
+const FRAMES_PER_TURN_MAX = 128;
 /** Smaller neighbours are copied together: cheaper than a buffer of their own in writev. Bytes. */
 const SMALL_PART_BYTES = 1_024;
 /** Parts that wait for a peer before they are copied together for the first time. */
@@ -65,6 +75,9 @@ export function createConnection(
     socket,
     framer: createFramer(frameBytesMax),
     heldBytes: 0,
+    rest: null,
+    goingOn: false,
+    paused: false,
     heldSinceMs: 0,
     queue: [],
     queuedBytes: 0,
@@ -77,6 +90,7 @@ export function createConnection(
   shared.connections.set(id, connection);
   socket.on('data', (chunk: Buffer) => receive(shared, connection, chunk));
   socket.on('end', () => {
+    while (connection.rest !== null && !connection.closed) cut(shared, connection, connection.rest);
     if (!connection.ending) finish(shared, connection, 'end', '');
   });
   socket.on('error', (error) => finish(shared, connection, 'reset', describeError(error)));
@@ -123,6 +137,7 @@ export function finish(shared: Shared, connection: Connection, reason: CloseReas
   connection.closed = true;
   shared.heldBytes -= connection.heldBytes;
   connection.heldBytes = 0;
+  connection.rest = null;
   shared.connections.delete(connection.id);
   letGo(shared, connection, reason);
   shared.deliver({ kind: 'closed', connection: connection.id, reason, detail });
@@ -143,8 +158,43 @@ export function letGo(shared: Shared, connection: Connection, reason: CloseReaso
 
 function receive(shared: Shared, connection: Connection, chunk: Buffer): void {
   if (connection.closed || connection.ending) return;
+  if (connection.rest === null) cut(shared, connection, chunk);
+  else connection.rest = Buffer.concat([connection.rest, chunk]);
+}
+
+/** Stops or goes on reading, as the node wants. */
+export function setPaused(shared: Shared, connection: Connection, paused: boolean): void {
+  connection.paused = paused;
+  if (paused) connection.socket.pause();
+  else if (connection.rest === null) connection.socket.resume();
+  else goOnSoon(shared, connection);
+}
+
+function goOnSoon(shared: Shared, connection: Connection): void {
+  if (connection.goingOn) return;
+  connection.goingOn = true;
+  setImmediate(() => {
+    connection.goingOn = false;
+    const { rest } = connection;
+    if (rest === null || connection.paused || connection.closed || connection.ending) return;
+    if (shared.isBehind()) {
+      goOnSoon(shared, connection);
+      return;
+    }
+    cut(shared, connection, rest);
+    if (connection.rest === null && !connection.paused && !connection.closed) connection.socket.resume();
+  });
+}
+
+/** Cuts frames off a chunk, so many at most; the rest waits for another turn. */
+function cut(shared: Shared, connection: Connection, chunk: Uint8Array): void {
   const frames: Uint8Array[] = [];
-  const verdict = push(connection.framer, chunk, frames);
+  const verdict = push(connection.framer, chunk, frames, FRAMES_PER_TURN_MAX);
+  connection.rest = verdict === 'more' ? chunk.subarray(connection.framer.at) : null;
+  if (connection.rest !== null) {
+    connection.socket.pause();
+    goOnSoon(shared, connection);
+  }
   for (const bytes of frames) shared.deliver({ kind: 'frame', connection: connection.id, bytes });
   if (verdict === 'badLength') {
     finish(shared, connection, 'badFrame', `a frame of ${connection.framer.length} bytes was announced`);

@@ -8,7 +8,17 @@ import net from 'node:net';
 import { unreachable } from '../../core/lib/assert.ts';
 import type { ConnectionId, NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
 import { describeError, errorCode } from '../disk/errors.ts';
-import { type Connection, close, connected, createConnection, finish, letGo, type Shared, send } from './connection.ts';
+import {
+  type Connection,
+  close,
+  connected,
+  createConnection,
+  finish,
+  letGo,
+  type Shared,
+  send,
+  setPaused,
+} from './connection.ts';
 
 /** A network as a host drives it. */
 export interface Net {
@@ -27,6 +37,8 @@ export interface NetOptions {
   readonly frameBudgetBytes: number;
   /** Accepted connections at one time; one more is closed at once. */
   readonly connectionsMax: number;
+  /** Whether whoever takes the inputs is behind: then tiny frames that have come wait as bytes. */
+  readonly isBehind?: () => boolean;
   /** Whether open sockets keep the process running. */
   readonly keepsProcessAlive: boolean;
   /** Told about what concerns no connection: the system refuses to accept more. */
@@ -55,6 +67,7 @@ export function createNet(deliver: (input: NetworkInput) => void, options: NetOp
     lingering: new Set(),
     heldBytes: 0,
     frameBudgetBytes: options.frameBudgetBytes,
+    isBehind: options.isBehind ?? (() => false),
     accepted: 0,
   };
   return { execute: (effect) => execute(state, effect), shut: (abruptly) => shut(state, abruptly) };
@@ -80,8 +93,7 @@ function execute(state: State, effect: NetworkEffect): void {
       if (connection === undefined) return; // It has ended meanwhile.
       if (effect.kind === 'send') send(state, connection, effect.parts);
       else if (effect.kind === 'close') close(state, connection, effect.abort);
-      else if (effect.kind === 'pause') connection.socket.pause();
-      else connection.socket.resume();
+      else setPaused(state, connection, effect.kind === 'pause');
       return;
     }
     default:

@@ -324,9 +324,9 @@ describe('DescribeCluster', () => {
 });
 
 describe('FindCoordinator', () => {
-  it('refuses for good, whatever is looked for', () => {
+  it('is not available, whatever is looked for', () => {
     const { world, client } = started();
-    const refused = { errorCode: ErrorCode.UNSUPPORTED_VERSION, nodeId: -1 };
+    const refused = { errorCode: ErrorCode.COORDINATOR_NOT_AVAILABLE, nodeId: -1 };
     expect(world.ask(client, 10, 2, { key: 'g', coordinatorKeys: [] })).toMatchObject(refused);
     const { coordinators } = world.ask(client, 10, 4, { key: '', coordinatorKeys: ['g', 'h'] });
     expect(coordinators).toMatchObject([

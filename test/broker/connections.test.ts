@@ -168,7 +168,7 @@ describe('a frame that makes no sense ends its connection with one line, and the
     expect(world.said.length - before).toBe(COMPLAINTS_MAX);
     world.nowMs += 10_000;
     world.sendRaw(world.connect(), new Uint8Array(2));
-    expect(world.said.at(-2)).toContain(`more faults of clients than are shown count=${100 - COMPLAINTS_MAX}`);
+    expect(world.said.at(-2)).toContain(`more such faults than are shown count=${100 - COMPLAINTS_MAX}`);
   });
 });
 

@@ -185,7 +185,7 @@ export class ToyWorld {
     return this.take(connection, apiKey, version);
   }
 
-  private run(): void {
+  run(): void {
     for (let input = this.inputs.shift(); input !== undefined; input = this.inputs.shift()) {
       const out: Effect[] = [];
       stepNode(this.node, this.env(), input, out);

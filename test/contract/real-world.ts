@@ -110,7 +110,7 @@ function failing(faults: Map<string, DiskError>): FileSystem {
   };
   const read = ((...args: Parameters<typeof fs.read>): void => {
     const error = take('read');
-    if (error !== null) setImmediate(args[5] as (error: Error) => void, error);
+    if (error !== null) setImmediate(args.at(-1) as unknown as (error: Error) => void, error);
     else fs.read(...args);
   }) as typeof fs.read;
   return { ...fs, writevSync, fdatasync: fdatasync as typeof fs.fdatasync, read };

@@ -42,6 +42,11 @@ function stop(world: LogWorld): void {
   settleAll(world);
 }
 
+/** What the log has said, without what it was about. */
+function said(world: LogWorld): string[] {
+  return world.said.flatMap((effect) => (effect.kind === 'say' ? [`${effect.level}: ${effect.text}`] : []));
+}
+
 const ALL: Partial<LogFound> = { recoveryPoint: BATCHES, highWatermark: BATCHES };
 
 /** Where batch `offset` lies: the base of its segment and its position there. */
@@ -88,7 +93,8 @@ function expectOnlyOneLost(world: LogWorld, lost: number): void {
 }
 
 describe('a batch that rots', () => {
-  // Base offset, length, leader epoch (below what it was is impossible here), magic, checksum, attributes, count, value.
+  // Base offset, length, leader epoch (below what it was is impossible here), magic, checksum, attributes, count,
+  // value.
   it.each([7, 11, 16, 17, 22, 60, 70])('is not served by a cold read after a clean stop: byte %i', (at) => {
     const world = filled();
     stop(world);
@@ -309,5 +315,45 @@ describe('random bit rot', () => {
       }
       expect(served, `seed ${seed}`).toBeGreaterThanOrEqual(BATCHES - 1);
     }
+  });
+});
+
+describe('what is found is said, and nothing is removed for a number that cannot be right', () => {
+  it.each([true, false])('a start behind the end is passed over (clean stop: %s)', (isClean) => {
+    const world = filled();
+    stop(world);
+    restart(world, 'process');
+    open(world, { ...ALL, clean: isClean, logStartOffset: 999_999 });
+    expect([world.log.start, world.log.end]).toEqual([0, BATCHES]);
+    expect(readAll(world, 0)).toHaveLength(BATCHES);
+    expect(said(world)).toContain(
+      'error: the log ends at offset 60 and is said to start at 999999: that is passed over',
+    );
+  });
+
+  it('a segment that was emptied is damage: a reader is told, not led past it', () => {
+    const world = filled();
+    stop(world);
+    const second = world.log.segments[1]?.base ?? 0;
+    const inode = world.disk.names.get(path(second, '.log'));
+    if (inode !== undefined) inode.bytes = new Uint8Array();
+    restart(world, 'process');
+    open(world, { ...ALL, clean: true });
+    expect(read(world, { offset: second, sizeBytesMax: 1 })).toMatchObject({ kind: 'error' });
+    expect(said(world).filter((line) => line.startsWith('error: damaged batch'))).toHaveLength(1);
+  });
+
+  it.each([
+    ['.index', 'warn: an index is missing or not whole'],
+    ['.snapshot', 'warn: a snapshot of producers cannot be read'],
+    ['leader-epoch-checkpoint', 'warn: the leader epochs cannot be read'],
+  ])('a broken file: %s', (suffix, line) => {
+    const world = filled();
+    stop(world);
+    for (const [name, inode] of world.disk.names) if (name.endsWith(suffix)) inode.bytes = new Uint8Array([9, 9, 9]);
+    restart(world, 'process');
+    open(world, { ...ALL, clean: true });
+    expect(said(world).some((one) => one.startsWith(line))).toBe(true);
+    expect(readAll(world, 0)).toHaveLength(BATCHES);
   });
 });
