@@ -35,7 +35,7 @@ import { answerStartTopics } from './boot-serve.ts';
 import { exitNode } from './exit.ts';
 import { randomUuid } from './files.ts';
 import { answerForwarded } from './forward.ts';
-import { answerHeartbeat, answerRegistration, controllerIsActive } from './lifecycle.ts';
+import { answerControllerRegistration, answerHeartbeat, answerRegistration, controllerIsActive } from './lifecycle.ts';
 import { answerProducerIds } from './producer-ids.ts';
 import type { Node, Request } from './state.ts';
 import { stopQuorumClosed } from './stop.ts';
@@ -57,6 +57,7 @@ export type Caller =
   | { readonly kind: 'autoCreate'; readonly wait: MetadataWait; readonly names: readonly string[] }
   | { readonly kind: 'startTopics' }
   | { readonly kind: 'registration' }
+  | { readonly kind: 'controllerRegistration' }
   | { readonly kind: 'heartbeat' }
   | { readonly kind: 'producerIds' };
 
@@ -250,6 +251,9 @@ function takeAnswer(node: Node, env: Env, caller: Caller, outcome: CallOutcome, 
       break;
     case 'registration':
       answerRegistration(node, env, outcome, out);
+      break;
+    case 'controllerRegistration':
+      answerControllerRegistration(node, outcome);
       break;
     case 'heartbeat':
       answerHeartbeat(node, env, outcome, out);

@@ -1,6 +1,7 @@
 /**
- * The life of this broker in its cluster: it registers, shows by heartbeats that it is there and how far it has
- * applied the metadata log, and serves once the controller has unfenced it.
+ * The life of this broker in its cluster: it registers (and so does the controller of this process), shows by
+ * heartbeats that it is there and how far it has applied the metadata log, and serves once the controller has unfenced
+ * it.
  *
  * Each start is a new incarnation. The epoch of this life is the offset of its registration; the one before comes from
  * the marker of a clean stop, so that the controller knows whether anything may be lost. While logs recover the broker
@@ -12,13 +13,14 @@ import { SUPPORTED_FEATURES } from '../metadata/features.ts';
 import { ErrorCode, errorName } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { bootRegistered, bootUnfenced } from './boot-serve.ts';
-import { type CallOutcome, callController } from './controller-host.ts';
+import { type CallOutcome, callController, ownVoter } from './controller-host.ts';
 import { exitNode } from './exit.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
 
 const REGISTRATION_KEY = 62;
 const REGISTRATION_VERSION = 4;
+const CONTROLLER_KEY = 70;
 const HEARTBEAT_KEY = 63;
 const HEARTBEAT_VERSION = 2;
 
@@ -35,6 +37,8 @@ export interface Lifecycle extends Timed {
   /** Whether the logs are open: the broker wants to take part. */
   isReady: boolean;
   isFenced: boolean;
+  /** Whether the controller of this process has registered too, in this life. */
+  isControllerRegistered: boolean;
   /** Whether a call has not been answered. */
   isCalling: boolean;
 }
@@ -51,12 +55,14 @@ export function createLifecycle(owner: number): Lifecycle {
     epoch: -1,
     isReady: false,
     isFenced: true,
+    isControllerRegistered: false,
     isCalling: false,
   };
 }
 
 /** The controller takes requests. */
 export function controllerIsActive(node: Node, env: Env, out: Outbox): void {
+  if (!node.lifecycle.isControllerRegistered) registerController(node, env, out);
   if (node.lifecycle.epoch < 0) register(node, env, out);
   else wakeLifecycle(node, env, out);
 }
@@ -82,6 +88,24 @@ export function wakeLifecycle(node: Node, env: Env, out: Outbox): void {
     cordonedLogDirs: null,
   };
   callController(node, env, HEARTBEAT_KEY, HEARTBEAT_VERSION, body, { kind: 'heartbeat' }, out);
+}
+
+function registerController(node: Node, env: Env, out: Outbox): void {
+  const body = {
+    controllerId: node.nodeId,
+    incarnationId: node.lifecycle.incarnationId,
+    zkMigrationReady: false,
+    listeners: ownVoter(node.config, node.directoryId).endpoints.map((one) => ({ ...one, securityProtocol: 0 })),
+    features: [...SUPPORTED_FEATURES],
+  };
+  callController(node, env, CONTROLLER_KEY, 0, body, { kind: 'controllerRegistration' }, out);
+}
+
+/** The registration of the controller is committed; else it is tried again when it is active again. */
+export function answerControllerRegistration(node: Node, outcome: CallOutcome): void {
+  if ('failure' in outcome) return;
+  const { errorCode } = outcome.response as ResponseInputOf<70>;
+  node.lifecycle.isControllerRegistered = errorCode === ErrorCode.NONE;
 }
 
 function register(node: Node, env: Env, out: Outbox): void {

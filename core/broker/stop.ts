@@ -163,6 +163,8 @@ function closeIdle(node: Node, isForced: boolean, out: Outbox): void {
 function beginClosing(node: Node, stop: Stop): void {
   stop.stage = 'closing';
   setDeadline(node.deadlines, stop, stop.startedMs + STOP_MS_MAX);
+  // From here on the image is not followed any more: what was deleted meanwhile is a stray to the next start.
+  node.topics.isLoaded = false;
   // One that is still being made holds nothing.
   for (const { partitions } of node.topics.byName.values()) {
     for (const partition of partitions) if (partition.log.state === 'open') stop.toClose.push(partition);

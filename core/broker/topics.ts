@@ -40,7 +40,7 @@ const NEW_LOG: LogFound = { clean: true, recoveryPoint: 0, highWatermark: 0, log
 export interface Topics extends Timed {
   readonly kind: 'topics';
   readonly owner: number;
-  /** Whether the topics of the image have been taken over; before that, the start is at it. */
+  /** Whether the topics of the image have been taken over and are followed: neither before a start nor in a stop. */
   isLoaded: boolean;
   readonly byName: Map<string, Topic>;
   readonly byId: Map<string, Topic>;

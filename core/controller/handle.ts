@@ -12,7 +12,7 @@ import { heartbeat, registerBroker, registerController } from './brokers.ts';
 import { createPartitions } from './create-partitions.ts';
 import { createTopics } from './create-topics.ts';
 import { deleteTopics } from './delete-topics.ts';
-import type { Context, Controller, Handled } from './state.ts';
+import { type Context, type Controller, type Handled, RECORDS_PER_REQUEST_MAX } from './state.ts';
 import { updateFeatures } from './update-features.ts';
 
 /** The APIs that the controller serves, by key. */
@@ -45,7 +45,8 @@ export function isControllerKey(apiKey: number): apiKey is ControllerKey {
 
 /** How many uuids a request may use at most. */
 export function idsNeeded<K extends ControllerKey>(apiKey: K, request: RequestOf<K>): number {
-  return apiKey === 19 ? (request as RequestOf<19>).topics.length : 0;
+  // A request for more topics is refused before it takes an id for each.
+  return apiKey === 19 ? Math.min((request as RequestOf<19>).topics.length, RECORDS_PER_REQUEST_MAX) : 0;
 }
 
 /** Decides about one request. Changes no metadata; may roll dice and note that a broker was heard of. */

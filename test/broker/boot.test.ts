@@ -65,19 +65,6 @@ describe('a first start', () => {
   });
 });
 
-describe('a number of starts that no epoch could follow', () => {
-  it('is passed over: the epochs of the log are enough to go on', () => {
-    const world = new ToyWorld().start();
-    produce(world, world.connect(), 0, ['a']);
-    put(world, '/data/node/tidemark-starts', '0\n2147483647\n');
-    world.crash('process');
-    expect(world.said.join('\n')).toContain(
-      'error: a file makes no sense and is passed over file=/data/node/tidemark-starts',
-    );
-    expect(world.node.topics.byName.get('orders')?.partitions[0]?.leader.epoch).toBe(1);
-  });
-});
-
 describe('a directory that is not ours is refused and not touched', () => {
   it.each([
     ['another node', '#\ncluster.id=a\nnode.id=7\nversion=1\n', 'belongs to node 7, and this is node 1'],

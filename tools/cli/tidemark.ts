@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `tidemark`: starts a node, formats its directory, prints its settings. The commands themselves load when they are called, so
- * that `--help` and a start pay only for what they use.
+ * The command `tidemark`: starts a node, formats its directory, prints its settings. The commands themselves load when
+ * they are called, so that `--help` and a start pay only for what they use.
  *
  * Exit codes: 0 a clean end, 1 it cannot run here, 2 it was called wrongly, 70 a mistake inside Tidemark.
  */
