@@ -269,3 +269,41 @@ describe('what describes the cluster', () => {
     expect(world.ask(client, 29, 3, {}).errorCode).toBe(ErrorCode.SECURITY_DISABLED);
   });
 });
+
+describe('the metadata log', () => {
+  it.each(['process', 'power'] as const)('is cut under snapshots, and a %s crash finds all that it meant', (kind) => {
+    const { world } = started({ 'metadata.log.max.record.bytes.between.snapshots': '3000' });
+    const client = world.connect();
+    for (let i = 0; i < 60; i++) {
+      create(world, client, wantedTopic(`t${i}`, 2, [{ name: 'retention.ms', value: String(i) }]));
+      if (i % 3 === 0) remove(world, client, `t${i}`);
+    }
+    const before = world.ask(client, KEY.metadata, 12, { topics: null }).topics;
+    const snapshots = [...world.files.keys()].filter((name) => name.endsWith('.checkpoint'));
+    expect(snapshots).toHaveLength(2);
+    const first = [...world.files.keys()].filter((name) => /__cluster_metadata-0\/[0-9]*\.log$/.test(name)).sort()[0];
+    expect(first).not.toContain('00000000000000000000.log');
+    world.crash(kind);
+    const after = world.ask(world.connect(), KEY.metadata, 12, { topics: null }).topics;
+    const namesOf = (topics: typeof before) => topics.map(({ name, topicId }) => `${name} ${topicId}`).sort();
+    expect(namesOf(after)).toEqual(namesOf(before));
+    expect(after).toHaveLength(41);
+    const resources = [{ resourceType: 2, resourceName: 't58', configurationKeys: ['retention.ms'] }];
+    expect(world.ask(world.connect(), 32, 4, { resources }).results[0]!.configs[0]!.value).toBe('58');
+  });
+
+  it('goes on after its disk was full in the middle of everything', () => {
+    const { world, client } = started();
+    for (let round = 0; round < 5; round++) {
+      world.fault = { kind: round % 2 === 0 ? 'append' : 'replace', on: '__cluster_metadata-0', error: 'noSpace' };
+      create(world, client, wantedTopic(`lost${round}`));
+      world.pass(3_000);
+      world.fault = null;
+      world.pass(5_000);
+      expect(create(world, client, wantedTopic(`kept${round}`))[0]!.errorCode).toBe(0);
+      expect(produce(world, client, 0, ['a'], { topic: `kept${round}` }).errorCode).toBe(0);
+    }
+    world.crash('power');
+    for (let round = 0; round < 5; round++) expect(topicOf(world, `kept${round}`).errorCode).toBe(0);
+  });
+});

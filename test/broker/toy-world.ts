@@ -54,6 +54,8 @@ export class ToyWorld {
   holdsSent = false;
   /** Effects of this kind, on paths that hold this text, fail. */
   fault: { kind: Effect['kind']; on: string; error: DiskError } | null = null;
+  /** After so many effects the node is dead: nothing is carried out any more until `crash`. */
+  effectsLeft = Number.POSITIVE_INFINITY;
   /** Ports are in use. */
   refusesToListen = false;
   /** Every effect since the start, by kind and path. */
@@ -97,6 +99,7 @@ export class ToyWorld {
     this.holdsSyncs = false;
     this.holdsSent = false;
     this.fault = null;
+    this.effectsLeft = Number.POSITIVE_INFINITY;
     this.log.length = 0;
     this.said.length = 0;
     this.node = createNode(this.config);
@@ -190,7 +193,14 @@ export class ToyWorld {
       const out: Effect[] = [];
       stepNode(this.node, this.env(), input, out);
       checkNode(this.node);
-      for (const effect of out) this.carryOut(effect);
+      for (const effect of out) {
+        if (this.effectsLeft <= 0) {
+          this.inputs.length = 0;
+          return;
+        }
+        this.effectsLeft -= 1;
+        this.carryOut(effect);
+      }
     }
   }
 
