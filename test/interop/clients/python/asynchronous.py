@@ -1,0 +1,64 @@
+"""aiokafka: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC"""
+import asyncio
+import json
+import sys
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from records import Digest, load_records
+
+mode, bootstrap, topic = sys.argv[1:4]
+
+
+async def write(codec, path):
+    producer = AIOKafkaProducer(
+        bootstrap_servers=bootstrap, compression_type=None if codec == "none" else codec, enable_idempotence=True
+    )
+    await producer.start()
+    sent = [
+        await producer.send(topic, key=key, value=value, partition=0, headers=headers)
+        for key, value, headers in load_records(path)
+    ]
+    await asyncio.gather(*sent)
+    await producer.stop()
+
+
+async def read():
+    # A seek would race with the first look for an offset, which this client lets win.
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=bootstrap, enable_auto_commit=False, auto_offset_reset="earliest"
+    )
+    await consumer.start()
+    partition = TopicPartition(topic, 0)
+    consumer.assign([partition])
+    high = (await consumer.end_offsets([partition]))[partition]
+    digest = Digest()
+    while digest.count < high:
+        batches = await consumer.getmany(partition, timeout_ms=10000)
+        if not batches:
+            break
+        for record in batches[partition]:
+            digest.add(record.offset, record.key, record.value, record.headers)
+    await consumer.stop()
+    digest.print()
+
+
+async def administer():
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    new = NewTopic(topic, num_partitions=3, replication_factor=1, topic_configs={"retention.ms": "123456"})
+    created = bool(await admin.create_topics([new]))
+    listed = topic in await admin.list_topics()
+    partitions = len((await admin.describe_topics([topic]))[0]["partitions"])
+    resource = ConfigResource(ConfigResourceType.TOPIC, topic, {"retention.ms": None})
+    [described] = await admin.describe_configs([resource])
+    values = {entry[0]: entry[1] for entry in described.resources[0][4]}
+    await admin.delete_topics([topic])
+    gone = topic not in await admin.list_topics()
+    await admin.close()
+    report = {"created": created, "listed": listed, "partitions": partitions}
+    print(json.dumps({**report, "retentionMs": values["retention.ms"], "gone": gone}))
+
+
+asyncio.run({"write": write, "read": read, "admin": administer}[mode](*sys.argv[4:]))
