@@ -22,6 +22,10 @@ export const KAFKA_TOOLS: ReadonlyMap<string, string> = new Map([
   ['broker-api-versions', 'org.apache.kafka.tools.BrokerApiVersionsCommand'],
   ['configs', 'org.apache.kafka.tools.ConfigCommand'],
   ['storage', 'kafka.tools.StorageTool'],
+  ['delete-records', 'org.apache.kafka.tools.DeleteRecordsCommand'],
+  ['log-dirs', 'org.apache.kafka.tools.LogDirsCommand'],
+  ['features', 'org.apache.kafka.tools.FeatureCommand'],
+  ['metadata-quorum', 'org.apache.kafka.tools.MetadataQuorumCommand'],
 ]);
 
 /** What one run of the producer benchmark measured. */
