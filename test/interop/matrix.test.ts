@@ -53,7 +53,8 @@ describe.each(clients)('$name', (writer) => {
   it.skipIf(missing ?? kcat).each(pairs)('writes %s; %s and kcat read it', async (codec, _name, reader) => {
     const topic = topicOf(writer.name, codec);
     await timed(writer, 'write', [node.bootstrap, topic, codec, file]);
-    expect(codecsOf(join(node.dataFolder, `${topic}-0/00000000000000000000.log`))).toEqual([codec]);
+    const stored = batchesOf(join(node.dataFolder, `${topic}-0/00000000000000000000.log`));
+    expect(stored).toEqual({ codecs: [codec], idempotent: [writer.idempotent] });
     const { stdout } = await timed(reader, 'read', [node.bootstrap, topic]);
     expect(JSON.parse(stdout)).toEqual(reader.readsEmptyAsNull ? expectedWithoutEmpty : expected);
     expect(await readWithKcat(topic)).toEqual(expected);
@@ -71,15 +72,20 @@ function readerAfter(writer: Client, codec: string): Client {
   return others.find(({ codecs }) => codecs.includes(codec)) ?? writer;
 }
 
-/** The codecs of the batches in a segment: clients send plain batches without a word where a broker is too old for one. */
-function codecsOf(segment: string): string[] {
+/**
+ * What the batches of a segment have in common, if all is well: clients store plain batches without a word where they
+ * take a broker to be too old for a codec, and may do without a producer id for the same reason.
+ */
+function batchesOf(segment: string): { codecs: string[]; idempotent: boolean[] } {
   const bytes = readFileSync(segment);
-  const found = new Set<string>();
-  for (let at = 0; at + 23 <= bytes.length; at += 12 + bytes.readInt32BE(at + 8)) {
+  const codecs = new Set<string>();
+  const idempotent = new Set<boolean>();
+  for (let at = 0; at < bytes.length; at += 12 + bytes.readInt32BE(at + 8)) {
     const codec = bytes.readInt16BE(at + 21) & 7;
-    found.add(['none', 'gzip', 'snappy', 'lz4', 'zstd'][codec] ?? String(codec));
+    codecs.add(['none', 'gzip', 'snappy', 'lz4', 'zstd'][codec] ?? String(codec));
+    idempotent.add(bytes.readBigInt64BE(at + 43) >= 0n);
   }
-  return [...found].sort();
+  return { codecs: [...codecs], idempotent: [...idempotent] };
 }
 
 async function timed(client: Client, mode: 'write' | 'read', args: readonly string[]): Promise<Finished> {

@@ -3,8 +3,9 @@
  * strace from the system, and what `INSTALLATIONS` lists from npm, PyPI, Go's module proxy and crates.io, in pinned
  * versions. None of them ever comes into the project; the programs that use them are in `test/interop/clients`.
  *
- * A stamp over versions and sources lies beside each installation, so that what is there is used and what is outdated
- * is made anew; an installation that was cut off has no stamp. In CI what is not to be had is an error.
+ * A stamp over versions, sources and the way of building lies beside each installation, so that what is there is used
+ * and what is outdated is made anew; an installation that was cut off has no stamp. In CI what is not to be had is an
+ * error.
  */
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -63,6 +64,8 @@ const INSTALLATIONS: ReadonlyMap<string, Installation> = new Map([
 export interface Client {
   readonly name: string;
   readonly codecs: readonly string[];
+  /** Whether its producer has an id, so that what it sends again is not stored twice. */
+  readonly idempotent: boolean;
   /** Whether it reads what is empty as null, whatever the broker. */
   readonly readsEmptyAsNull: boolean;
   /** Why it is not to be had, or null. */
@@ -71,10 +74,7 @@ export interface Client {
   readonly run: (args: readonly string[], options?: RunOptions) => Promise<Finished>;
 }
 
-/** What every client here can do, those that leave a codec to plug-ins with a plug-in; but see `WITHOUT_ZSTD`. */
 const CODECS: readonly string[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
-/** What takes zstd from Node, which has it from release 22 on, and runs on this Node. */
-const WITHOUT_ZSTD = 'zstdCompressSync' in zlib ? [] : ['platformatic-1'];
 
 /** Which installation a client is in, and the command of its program within the folder of that installation. */
 const CLIENTS: readonly (readonly [name: string, installation: string, command: readonly string[]])[] = [
@@ -90,7 +90,7 @@ const CLIENTS: readonly (readonly [name: string, installation: string, command: 
   ['rskafka', 'rust', ['target/debug/client']],
 ];
 
-/** Installs all clients whose programs lie in the folder, one folder a language, and says on stderr how long it took. */
+/** Installs all clients whose programs lie in the folder, one folder a language; says on stderr how long it took. */
 export async function needClients(programs: string): Promise<Client[]> {
   const problems = new Map<string, string | null>();
   for (const [name, { language, packages }] of INSTALLATIONS) {
@@ -105,12 +105,18 @@ export async function needClients(programs: string): Promise<Client[]> {
     const problem = problems.get(installation) ?? null;
     return {
       name,
-      codecs: WITHOUT_ZSTD.includes(name) ? CODECS.filter((codec) => codec !== 'zstd') : CODECS,
+      codecs: codecsOf(name),
+      idempotent: name !== 'kafka-go' && name !== 'rskafka',
       readsEmptyAsNull: name === 'kafka-go',
       problem,
       run: (args, options) => run(command, [...first, ...args], { folder, environment, ...options }),
     };
   });
+}
+
+/** All codecs, if need be by a plug-in; but one client takes zstd from Node, which has it from release 22 on. */
+function codecsOf(client: string): readonly string[] {
+  return client === 'platformatic-1' && !('zstdCompressSync' in zlib) ? CODECS.slice(0, -1) : CODECS;
 }
 
 /** Makes sure that a program is there, by the system's package of that name if need be. */
@@ -126,7 +132,7 @@ export function needProgram(name: string): Promise<string | null> {
 async function install(name: string, language: Language, packages: readonly string[], sources: string): Promise<void> {
   const folder = join(peersFolder(), name);
   const stamp = join(folder, 'stamp');
-  const wanted = createHash('sha256').update(packages.join('\n'));
+  const wanted = createHash('sha256').update(packages.join('\n')).update(INSTALLERS[language].toString());
   if (language === 'go' || language === 'rust') {
     for (const file of readdirSync(sources).sort()) wanted.update(file).update(readFileSync(join(sources, file)));
   }
@@ -170,7 +176,7 @@ const INSTALLERS = {
       return `${crate} = { version = "=${version}", features = [${list}] }\n`;
     });
     const head = '[package]\nname = "client"\nversion = "0.0.0"\nedition = "2024"\n\n';
-    const profile = '[profile.dev]\ndebug = false\nopt-level = 1\nincremental = false\n\n';
+    const profile = '[profile.dev]\ndebug = false\nopt-level = 0\nincremental = false\n\n';
     writeFileSync(join(folder, 'Cargo.toml'), `${head}${profile}[dependencies]\n${dependencies.join('')}`);
     await runOrThrow('cargo', ['build', '--quiet'], { folder });
   },

@@ -37,9 +37,6 @@ def read():
         if not messages:
             break
         for message in messages:
-            if message.error() and message.topic() is None:
-                print(message.error(), file=sys.stderr)  # Of the group that nobody uses: its coordinator.
-                continue
             if message.error():
                 sys.exit(str(message.error()))
             digest.add(message.offset(), message.key(), message.value(), message.headers() or [])

@@ -110,7 +110,12 @@ fn load_records(data: &[u8]) -> Vec<Record> {
             let content = take_blob(data, &mut at).unwrap_or_default();
             headers.insert(String::from_utf8_lossy(&name).into_owned(), content);
         }
-        records.push(Record { key, value, headers, timestamp: Utc::now() });
+        records.push(Record {
+            key,
+            value,
+            headers,
+            timestamp: Utc::now(),
+        });
     }
     records
 }
