@@ -46,6 +46,8 @@ export interface HostOptions {
   readonly connectionsMax: number;
   /** Whether the node alone keeps the process running. */
   readonly keepsProcessAlive: boolean;
+  /** How long its end waits for the disk, ms; DISK_SHUT_MS_MAX if not given. */
+  readonly diskShutMsMax?: number;
 }
 
 /** Where a node listens. */
@@ -62,7 +64,7 @@ export interface Exit {
 export interface Host {
   /** Resolves with its addresses once it serves, with its end if it ends before that. */
   readonly ready: Promise<readonly Listening[] | Exit>;
-  /** Resolves once it has ended and nothing of it is open any more. */
+  /** Resolves once it has ended and nothing of it is open any more, but what a disk that does not answer holds. */
   readonly exited: Promise<Exit>;
   /** Asks it to stop cleanly; `exited` tells when. */
   stop(): void;
@@ -74,6 +76,8 @@ export interface Host {
 export const EXIT_SOFTWARE = 70;
 /** Inputs in one turn of the event loop, so that a flood cannot keep sockets from being flushed. */
 export const TURN_INPUTS_MAX = 4_096;
+/** How long the end of a node waits for the disk, ms: a sync that a broken device never answers must not hold it up. */
+export const DISK_SHUT_MS_MAX = 10_000;
 /** The longest time that a timer of Node can wait. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
@@ -224,10 +228,19 @@ function end(state: State, exit: Exit, abruptly: boolean): void {
   state.ended = true;
   if (state.timer !== null) clearTimeout(state.timer);
   state.queue = createQueue();
-  Promise.all([state.net.shut(abruptly), state.disk.shut()]).then(
+  Promise.all([state.net.shut(abruptly), shutDisk(state)]).then(
     () => finish(state, exit),
     () => finish(state, exit),
   );
+}
+
+/** What the disk still does after the limit of time was promised to nobody: nothing was acknowledged for it. */
+async function shutDisk({ disk, options }: State): Promise<void> {
+  const late = deferred<'late'>();
+  const timer = setTimeout(() => late.resolve('late'), options.diskShutMsMax ?? DISK_SHUT_MS_MAX);
+  const outcome = await Promise.race([disk.shut(), late.promise]).finally(() => clearTimeout(timer));
+  if (outcome !== 'late') return;
+  options.say('error', 'the disk does not answer; this node ends without waiting for it any longer', new Map());
 }
 
 function finish(state: State, exit: Exit): void {

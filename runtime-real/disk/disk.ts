@@ -15,6 +15,7 @@ import { unreachable } from '../../core/lib/assert.ts';
 import type { Asked, DiskEffect, DiskInput, FileId, FolderEntry } from '../../core/lib/world.ts';
 import { LOAD_BYTES_MAX } from '../../core/lib/world.ts';
 import { describeError, diskError } from './errors.ts';
+import { createIdleness, type Idleness } from './idleness.ts';
 import { ASIDE_SUFFIX, createNames, type Names } from './names.ts';
 import { createSyncs, type Syncs } from './syncs.ts';
 
@@ -62,7 +63,10 @@ interface OpenFile {
 /** A disk whose answers go to `complete`. */
 export function createDisk(complete: (input: DiskInput) => void, system: FileSystem = fs): Disk {
   const syncs = createSyncs(system);
-  const state: State = { system, complete, files: new Map(), syncs, names: createNames(complete, system, syncs) };
+  const files = new Map<FileId, OpenFile>();
+  const names = createNames(complete, system, syncs);
+  const idleness = createIdleness(() => [...files.values()].every((file) => file.busy === 0));
+  const state: State = { system, complete, files, syncs, names, idleness };
   return {
     execute: (effect) => execute(state, effect),
     shut: () => shut(state),
@@ -75,6 +79,8 @@ interface State {
   readonly files: Map<FileId, OpenFile>;
   readonly syncs: Syncs;
   readonly names: Names;
+  /** Of reads and syncs of the files. */
+  readonly idleness: Idleness;
 }
 
 function execute(state: State, effect: DiskEffect): void {
@@ -314,6 +320,7 @@ function truncate(state: State, file: OpenFile, effect: Extract<OnFile, { kind: 
 }
 
 function closeWhenIdle(state: State, id: FileId, file: OpenFile): void {
+  state.idleness.changed();
   if (file.closing === null || file.busy > 0) return;
   const { owner, ticket } = file.closing;
   state.files.delete(id);
@@ -329,8 +336,7 @@ function closeWhenIdle(state: State, id: FileId, file: OpenFile): void {
 async function shut(state: State): Promise<void> {
   await state.names.idle();
   await state.syncs.idle();
-  const wait = () => new Promise((resolve) => setImmediate(resolve));
-  while ([...state.files.values()].some((file) => file.busy > 0)) await wait();
+  await state.idleness.wait();
   for (const file of state.files.values()) state.system.closeSync(file.descriptor);
   state.files.clear();
 }

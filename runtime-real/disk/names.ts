@@ -11,6 +11,7 @@ import { unreachable } from '../../core/lib/assert.ts';
 import type { DiskEffect, DiskInput } from '../../core/lib/world.ts';
 import type { FileSystem } from './disk.ts';
 import { describeError, diskError } from './errors.ts';
+import { createIdleness, type Idleness } from './idleness.ts';
 import type { SyncDone, Syncs } from './syncs.ts';
 
 /** The effects on names. */
@@ -45,6 +46,7 @@ export function createNames(complete: (input: DiskInput) => void, system: FileSy
     asides: new Set(),
     busy: false,
     unanswered: 0,
+    idleness: createIdleness(() => state.unanswered === 0),
   };
   return {
     execute: (effect) => {
@@ -52,9 +54,7 @@ export function createNames(complete: (input: DiskInput) => void, system: FileSy
       state.turns.push({ effect, prepared: effect.kind !== 'replace', error: null });
       takeTurns(state);
     },
-    idle: async () => {
-      while (state.unanswered > 0) await new Promise((resolve) => setImmediate(resolve));
-    },
+    idle: state.idleness.wait,
   };
 }
 
@@ -71,6 +71,7 @@ interface State {
   /** Turns are being taken, or a `remove` is under way: everything behind it waits. */
   busy: boolean;
   unanswered: number;
+  readonly idleness: Idleness;
 }
 
 function answer(state: State, effect: NameEffect, error: unknown): void {
@@ -82,6 +83,7 @@ function answer(state: State, effect: NameEffect, error: unknown): void {
     const detail = describeError(error);
     state.complete({ kind: 'diskFailed', owner, ticket, during: effect.kind, error: diskError(error), detail });
   }
+  state.idleness.changed();
 }
 
 function takeTurns(state: State): void {

@@ -5,6 +5,7 @@
  * forgets the queue; nothing in it had been promised to anyone.
  */
 import type { FileSystem } from './disk.ts';
+import { createIdleness } from './idleness.ts';
 
 /** Syncs under way at one time. libuv's pool has 4 threads; more than 3 syncs would hold reads back. */
 export const SYNCS_MAX = 3;
@@ -33,6 +34,7 @@ export function createSyncs(system: FileSystem): Syncs {
   let waiting: Waiting[] = [];
   let head = 0;
   let running = 0;
+  const idleness = createIdleness(() => running === 0 && head === waiting.length);
 
   function startMore(): void {
     while (running < SYNCS_MAX && head < waiting.length) {
@@ -43,6 +45,7 @@ export function createSyncs(system: FileSystem): Syncs {
         running -= 1;
         next.done(error);
         startMore();
+        idleness.changed();
       });
     }
     if (head === waiting.length) {
@@ -59,8 +62,6 @@ export function createSyncs(system: FileSystem): Syncs {
   return {
     fdatasync: (descriptor, done) => enqueue('fdatasync', descriptor, done),
     fsync: (descriptor, done) => enqueue('fsync', descriptor, done),
-    idle: async () => {
-      while (running > 0 || head < waiting.length) await new Promise((resolve) => setImmediate(resolve));
-    },
+    idle: idleness.wait,
   };
 }

@@ -42,7 +42,9 @@ function createProgram(): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (options: { config?: string; set: readonly string[] }) => {
       const { start } = await import('./tidemark/start.ts');
-      process.exitCode = await start({ version, file: options.config ?? null, flags: options.set });
+      const code = await start({ version, file: options.config ?? null, flags: options.set });
+      // Not left to the event loop: a call into a disk that never answers would keep the process running.
+      process.exit(code);
     });
   program
     .command('format')

@@ -1,0 +1,79 @@
+/** What the real disk does when the device is slow to answer, or never does. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DiskInput } from '../../core/lib/world.ts';
+import { createDisk, type FileSystem } from '../../runtime-real/disk/disk.ts';
+import { runMachine } from '../../runtime-real/host.ts';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-shut-'));
+});
+
+afterEach(() => {
+  fs.rmSync(folder, { recursive: true });
+});
+
+type Held = (error: NodeJS.ErrnoException | null) => void;
+
+/** A file system whose syncs end when `held` is called. */
+function stuckSystem(): { readonly system: FileSystem; readonly held: Held[] } {
+  const held: Held[] = [];
+  const fdatasync = ((_descriptor: number, done: Held) => void held.push(done)) as FileSystem['fdatasync'];
+  return { system: { ...fs, fdatasync }, held };
+}
+
+function turns(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    const next = (left: number): unknown => (left === 0 ? resolve() : setImmediate(next, left - 1));
+    next(count);
+  });
+}
+
+describe('a sync that does not end', () => {
+  test('keeps the disk from being shut until it does', async () => {
+    const { system, held } = stuckSystem();
+    const answers: DiskInput[] = [];
+    const disk = createDisk((input) => answers.push(input), system);
+    disk.execute({ kind: 'open', file: 1, path: `${folder}/a`, create: true, owner: 1, ticket: 1 });
+    disk.execute({ kind: 'sync', file: 1, owner: 1, ticket: 2 });
+    let isShut = false;
+    const shut = disk.shut().then(() => {
+      isShut = true;
+    });
+    await turns(5);
+    expect(isShut).toBe(false);
+    held[0]?.(null);
+    await shut;
+    expect(answers.map(({ kind }) => kind)).toEqual(['opened', 'synced']);
+  });
+
+  test('does not keep a node from ending', async () => {
+    const { system, held } = stuckSystem();
+    const said: string[] = [];
+    const step = (_env: unknown, input: { kind: string }, out: unknown[]): void => {
+      if (input.kind !== 'start') return;
+      out.push({ kind: 'open', file: 1, path: `${folder}/a`, create: true, owner: 1, ticket: 1 });
+      out.push({ kind: 'sync', file: 1, owner: 1, ticket: 2 });
+      out.push({ kind: 'exit', code: 3, reason: 'enough' });
+    };
+    const host = runMachine(
+      { step, deadlineMs: () => Number.POSITIVE_INFINITY },
+      {
+        createDisk: (complete) => createDisk(complete, system),
+        codecs: { compress: (_codec, bytes) => bytes, decompress: (_codec, bytes) => bytes },
+        say: (_level, text) => said.push(text),
+        frameBudgetBytes: 1e6,
+        connectionsMax: 10,
+        keepsProcessAlive: true,
+        diskShutMsMax: 20,
+      },
+    );
+    expect(await host.exited).toEqual({ code: 3, reason: 'enough' });
+    expect(said).toEqual(['the disk does not answer; this node ends without waiting for it any longer']);
+    held[0]?.(null);
+  });
+});
