@@ -160,11 +160,16 @@ function takeTurn(state: State, turn: Turn): void {
 function writeAside(state: State, turn: Turn, aside: string, bytes: Uint8Array): void {
   const { system } = state;
   let descriptor = -1;
-  const done = (error: unknown): void => {
+  const prepared = (error: unknown): void => {
     turn.error = error;
     turn.prepared = true;
+    takeTurns(state);
+  };
+  const done = (error: unknown): void => {
     if (descriptor >= 0) closeQuietly(system, descriptor);
-    if (error !== null) system.rm(aside, { force: true }, () => {});
+    if (error === null) prepared(null);
+    // The name aside is free only now: the next replace of the same file would lose what it writes to this removal.
+    else system.rm(aside, { force: true }, () => prepared(error));
   };
   try {
     descriptor = system.openSync(aside, 'w', 0o644);
@@ -174,10 +179,7 @@ function writeAside(state: State, turn: Turn, aside: string, bytes: Uint8Array):
     done(error);
     return;
   }
-  state.syncs.fdatasync(descriptor, (error) => {
-    done(error);
-    takeTurns(state);
-  });
+  state.syncs.fdatasync(descriptor, done);
 }
 
 /** What was written is on disk, or an error says so: closing adds nothing. */

@@ -1,4 +1,4 @@
-/** What the real disk does when the device is slow to answer, or never does. */
+/** What the real disk does when the device is slow to answer, never does, or fails. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -75,5 +75,36 @@ describe('a sync that does not end', () => {
     expect(await host.exited).toEqual({ code: 3, reason: 'enough' });
     expect(said).toEqual(['the disk does not answer; this node ends without waiting for it any longer']);
     held[0]?.(null);
+  });
+});
+
+describe('a write aside that failed', () => {
+  test('is removed before the next replace of the same file writes aside', async () => {
+    const removals: (() => void)[] = [];
+    let fails = true;
+    const fdatasync = ((descriptor: number, done: Held) => {
+      const error = fails ? new Error('made to fail') : null;
+      fails = false;
+      if (error === null) fs.fdatasync(descriptor, done);
+      else setImmediate(done, error);
+    }) as FileSystem['fdatasync'];
+    const rm = ((file: string, options: fs.RmOptions, done: fs.NoParamCallback) => {
+      removals.push(() => fs.rm(file, options, done));
+    }) as FileSystem['rm'];
+    const answers: DiskInput[] = [];
+    const disk = createDisk((input) => answers.push(input), { ...fs, fdatasync, rm });
+    const path = `${folder}/a`;
+    disk.execute({ kind: 'replace', path, bytes: new Uint8Array([1]), owner: 1, ticket: 1 });
+    disk.execute({ kind: 'replace', path, bytes: new Uint8Array([2]), owner: 1, ticket: 2 });
+    while (removals.length === 0) await turns(1);
+    await turns(20);
+    expect(answers).toEqual([]);
+    removals[0]?.();
+    await disk.shut();
+    expect(answers.map(({ kind, ticket }) => [kind, ticket])).toEqual([
+      ['diskFailed', 1],
+      ['changed', 2],
+    ]);
+    expect([...fs.readFileSync(path)]).toEqual([2]);
   });
 });
