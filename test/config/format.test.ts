@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parseMetaProperties } from '../../core/broker/files.ts';
+import { lockFolder } from '../../runtime-real/lock.ts';
 import { format } from '../../tools/cli/tidemark/format.ts';
 
 const CLUSTER = 'Rb7sP1xVQ2uQWm0jvW5b4A';
@@ -19,8 +20,9 @@ afterEach(() => {
   fs.rmSync(folder, { recursive: true });
 });
 
-function run(clusterId = CLUSTER, ignoresFormatted = false): number {
-  return format({ file: null, flags: [`log.dirs=${folder}/data`, 'node.id=3'], clusterId, ignoresFormatted });
+function run(clusterId = CLUSTER, ignoresFormatted = false, more: readonly string[] = []): number {
+  const flags = [`log.dirs=${folder}/data`, 'node.id=3', ...more];
+  return format({ file: null, flags, clusterId, ignoresFormatted });
 }
 
 describe('tidemark format', () => {
@@ -45,5 +47,40 @@ describe('tidemark format', () => {
     expect(run()).toBe(1);
     expect(run('ours')).toBe(2);
     expect(fs.readdirSync(`${folder}/data`)).toEqual(['photo.jpg']);
+  });
+
+  it('can be repeated when it was cut short, whatever it had come to', () => {
+    const metadata = `${folder}/data/__cluster_metadata-0`;
+    fs.mkdirSync(metadata, { recursive: true });
+    fs.writeFileSync(`${metadata}/${CHECKPOINT}.tidemark-tmp`, 'half');
+    expect(run()).toBe(0);
+    fs.rmSync(`${folder}/data/meta.properties`);
+    fs.writeFileSync(`${folder}/data/meta.properties.tidemark-tmp`, '#');
+    expect(run()).toBe(0);
+    expect(parseMetaProperties(fs.readFileSync(`${folder}/data/meta.properties`, 'utf8'))).toMatchObject({ nodeId: 3 });
+  });
+
+  it("refuses a metadata log that has lost its name: it may be somebody's", () => {
+    const metadata = `${folder}/data/__cluster_metadata-0`;
+    fs.mkdirSync(metadata, { recursive: true });
+    fs.writeFileSync(`${metadata}/00000000000000000000.log`, '');
+    expect(run()).toBe(1);
+    expect(fs.existsSync(`${folder}/data/meta.properties`)).toBe(false);
+  });
+
+  it('refuses a directory that another holds, and leaves its lock', () => {
+    fs.mkdirSync(`${folder}/data`);
+    const locking = lockFolder(`${folder}/data`);
+    expect(locking.kind).toBe('locked');
+    expect(run()).toBe(1);
+    expect(fs.readdirSync(`${folder}/data`)).toEqual(['.lock']);
+    if (locking.kind === 'locked') locking.lock.release(true);
+    expect(run()).toBe(0);
+  });
+
+  it('refuses an id that is not the one of the configuration', () => {
+    expect(run(CLUSTER, false, ['cluster.id=ours'])).toBe(2);
+    expect(fs.existsSync(`${folder}/data`)).toBe(false);
+    expect(run(CLUSTER, false, [`cluster.id=${CLUSTER}`])).toBe(0);
   });
 });
