@@ -23,6 +23,8 @@ export interface NodeOptions {
   readonly disk: 'files' | 'memory';
   /** Whether the node alone keeps the process running. */
   readonly keepsProcessAlive: boolean;
+  /** Takes the host as soon as it runs, long before it serves if it must recover: so that it can be stopped. */
+  readonly running?: (host: Host) => void;
 }
 
 /** A node that serves, or why it does not. */
@@ -55,6 +57,7 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
       keepsProcessAlive: options.keepsProcessAlive,
     },
   );
+  options.running?.(host);
   const outcome = await host.ready;
   if ('code' in outcome) {
     taken.release(true);

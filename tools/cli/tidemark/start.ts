@@ -37,10 +37,14 @@ export async function start(options: StartOptions): Promise<number> {
   const logger = await createLogger(config['tidemark.log.level'], process.stdout.isTTY === true);
   for (const { sentence } of said) logger.say('warn', sentence, NO_FIELDS);
   endOnMistakes(logger);
-  const started = await startHost(config, { say: logger.say, disk: 'files', keepsProcessAlive: true });
-  if (started.kind === 'failed') return refuse(started.exit.code, [started.exit.reason]);
+  const running = stopOnSignals(logger);
+  const started = await startHost(config, { say: logger.say, disk: 'files', keepsProcessAlive: true, running });
+  if (started.kind === 'failed') {
+    if (started.exit.code !== 0) return refuse(started.exit.code, [started.exit.reason]);
+    logger.say('info', started.exit.reason, NO_FIELDS);
+    return 0;
+  }
   greet(options, config, logger, started.listening);
-  stopOnSignals(started.host, logger);
   const exit = await started.host.exited;
   if (exit.code !== 0) return refuse(exit.code, [exit.reason]);
   logger.say('info', 'stopped cleanly', NO_FIELDS);
@@ -96,9 +100,13 @@ function addressForClients(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** The first signal asks the node to stop, the second one ends the process. */
-function stopOnSignals(host: Host, logger: Logger): void {
+/**
+ * The first signal asks the node to stop, also while it still recovers; the second one ends the process. Returns what
+ * takes the host once there is one.
+ */
+function stopOnSignals(logger: Logger): (host: Host) => void {
   let asked = false;
+  let running: Host | null = null;
   for (const [signal, code] of [
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -107,7 +115,11 @@ function stopOnSignals(host: Host, logger: Logger): void {
       if (asked) process.exit(code);
       asked = true;
       logger.say('info', `stopping on ${signal}; once more to stop at once`, NO_FIELDS);
-      host.stop();
+      running?.stop();
     });
   }
+  return (host) => {
+    running = host;
+    if (asked) host.stop();
+  };
 }
