@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { keepsBudget, median, type Row, ratio, spread, table } from '../../tools/bench/figures.ts';
+import { keepsBudget, median, type Row, ratio, spread, table, unmeasured } from '../../tools/bench/figures.ts';
+import { parsePlan } from '../../tools/bench/options.ts';
 import { parseProducerFigures } from '../../tools/peers/kafka-tools.ts';
 
 function row(kafka: number[], tidemark: number[], must: number): Row {
@@ -28,6 +29,15 @@ describe('figures', () => {
     expect(table([row([10], [12], 1.3)])).toContain('MISSED');
   });
 
+  it('a side that was asked for and has no finite figure is not measured, but where the row leaves it out', () => {
+    expect(unmeasured(row([10], [12], 1), ['kafka', 'tidemark'])).toEqual([]);
+    expect(unmeasured(row([10], [], 1), ['kafka', 'tidemark'])).toEqual(['tidemark']);
+    expect(unmeasured(row([10, Number.NaN], [12, 12], 1), ['kafka', 'tidemark'])).toEqual(['kafka']);
+    expect(unmeasured(row([10], [12], 1), ['kafka', 'null'])).toEqual(['null']);
+    expect(unmeasured({ ...row([10], [12], 1), without: ['null'] }, ['kafka', 'null'])).toEqual([]);
+    expect(unmeasured({ ...row([], [], 1), values: new Map(), without: ['null'] }, ['null'])).toEqual(['null']);
+  });
+
   it("the last line of Kafka's producer benchmark is read, its progress is not", () => {
     const text = [
       '1000 records sent, 500.0 records/sec (0.48 MB/sec), 3.1 ms avg latency, 9.0 ms max latency.',
@@ -41,5 +51,28 @@ describe('figures', () => {
       latencyMs: { average: 1.8, max: 7, p50: 1, p95: 4, p99: 6 },
     });
     expect(parseProducerFigures('nothing')).toBe(null);
+  });
+});
+
+describe('the plan of a benchmark', () => {
+  it('names sides that there are, once each', () => {
+    expect(parsePlan({ pairs: 5, seconds: 0.5, sides: 'tidemark,kafka' })).toEqual({
+      kind: 'parsed',
+      sides: ['tidemark', 'kafka'],
+    });
+  });
+
+  it.each([
+    [{ pairs: 0, seconds: 20, sides: 'kafka' }, '--pairs'],
+    [{ pairs: 1.5, seconds: 20, sides: 'kafka' }, '--pairs'],
+    [{ pairs: Number.NaN, seconds: 20, sides: 'kafka' }, '--pairs'],
+    [{ pairs: 1, seconds: 0, sides: 'kafka' }, '--seconds'],
+    [{ pairs: 1, seconds: Number.NaN, sides: 'kafka' }, '--seconds'],
+    [{ pairs: 1, seconds: 20, sides: '' }, 'no side is called ""'],
+    [{ pairs: 1, seconds: 20, sides: 'kafka,redpanda' }, 'no side is called "redpanda"'],
+    [{ pairs: 1, seconds: 20, sides: 'kafka,kafka' }, 'twice'],
+  ])('is refused in a sentence: %j', (options, words) => {
+    const parsed = parsePlan(options);
+    expect(parsed.kind === 'wrong' ? parsed.sentence : '').toContain(words);
   });
 });

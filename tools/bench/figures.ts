@@ -10,6 +10,8 @@ export interface Row {
   /** What the issue asks for, if anything: a ratio to Kafka or a value of ours. */
   readonly budget?: { readonly must: number; readonly aim?: number; readonly of: 'ratio' | 'value' };
   readonly note?: string;
+  /** Sides that this row says nothing about, even when they were asked for. */
+  readonly without?: readonly string[];
 }
 
 /** The middle value, or the mean of the two in the middle; NaN of nothing. */
@@ -39,6 +41,16 @@ export function keepsBudget(row: Row): boolean | null {
   const measured = row.budget.of === 'ratio' ? ratio(row) : median(row.values.get('tidemark') ?? []);
   if (Number.isNaN(measured)) return null;
   return row.higherIsBetter ? measured >= row.budget.must : measured <= row.budget.must;
+}
+
+/** Which of the sides that were asked for the row lacks a figure of; all of them if it has none at all. */
+export function unmeasured(row: Row, sides: readonly string[]): string[] {
+  if (row.values.size === 0) return [...sides];
+  return sides.filter((side) => {
+    if (row.without?.includes(side) === true) return false;
+    const values = row.values.get(side) ?? [];
+    return values.length === 0 || !values.every(Number.isFinite);
+  });
 }
 
 /** The rows as lines of a table for people. */

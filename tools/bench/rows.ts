@@ -40,6 +40,8 @@ const NOT_RECENT_RECORDS = 100_000;
 const CONSUME_FILL_RECORDS = 1_000_000;
 const LATENCY_RECORDS_PER_SECOND = 400;
 const STARTS = 5;
+/** A broker that stores nothing has nothing to read back, and its start says nothing. */
+const NO_NULL: readonly SideName[] = ['null'];
 /** Records of the first warm-up, from which the length of the others is reckoned. */
 const PROBE_RECORDS = 100_000;
 const CLIENT = fileURLToPath(new URL('../../../tools/bench/java/Client.java', import.meta.url));
@@ -94,13 +96,27 @@ async function consume(plan: Plan): Promise<Row[]> {
     const seconds = Math.max(4, plan.seconds / 2);
     const java = async (title: string, from: number, to: number): Promise<void> => {
       const values = await takeTurns(plan, running, title, (side) => consumeJava(side, from, to, seconds));
-      rows.push({ name: title, unit: 'MB/s', higherIsBetter: true, values, budget: { must: 1, of: 'ratio' } });
+      rows.push({
+        name: title,
+        unit: 'MB/s',
+        higherIsBetter: true,
+        values,
+        budget: { must: 1, of: 'ratio' },
+        without: NO_NULL,
+      });
     };
     await java('consume 1 KB, from memory', count - RECENT_RECORDS, count);
     await java('consume 1 KB, from files', 0, Math.max(RECENT_RECORDS, count - NOT_RECENT_RECORDS));
     const title = 'consume 1 KB, kcat';
     const values = await takeTurns(plan, running, title, (side) => consumeKcat(side, count));
-    rows.push({ name: title, unit: 'MB/s', higherIsBetter: true, values, budget: { must: 1, of: 'ratio' } });
+    rows.push({
+      name: title,
+      unit: 'MB/s',
+      higherIsBetter: true,
+      values,
+      budget: { must: 1, of: 'ratio' },
+      without: NO_NULL,
+    });
     return values;
   });
   return rows;
@@ -131,11 +147,13 @@ async function latency(plan: Plan): Promise<Row[]> {
       return figures.get('p99') ?? Number.NaN;
     }),
   );
+  if (percentiles.size === 0) throw new Error('neither Apache Kafka nor Tidemark was to be measured');
   return [...percentiles].map(([percentile, values]) => ({
     name: `end to end 100 B, synced, ${percentile}`,
     unit: 'ms',
     higherIsBetter: false,
     values,
+    without: NO_NULL,
     ...(percentile === 'p99' ? { budget: { must: 4, aim: 2, of: 'value' as const } } : {}),
   }));
 }
@@ -151,7 +169,7 @@ async function start(plan: Plan): Promise<Row[]> {
     }
   }
   const budget = { must: 0.4, aim: 0.25, of: 'value' as const };
-  return [{ name: 'start to first answer', unit: 's', higherIsBetter: false, values, budget }];
+  return [{ name: 'start to first answer', unit: 's', higherIsBetter: false, values, budget, without: NO_NULL }];
 }
 
 /** A node inside another process: `startNode` alone, after its module was loaded. */
@@ -170,7 +188,7 @@ async function startNodeInside(plan: Plan): Promise<Row[]> {
     values.push(Number((await runOrThrow(process.execPath, args, { folder: plan.folder })).stdout.trim()));
   }
   const budget = { must: 80, aim: 50, of: 'value' as const };
-  const row = { name: 'startNode after import', unit: 'ms', higherIsBetter: false, budget };
+  const row = { name: 'startNode after import', unit: 'ms', higherIsBetter: false, budget, without: ['kafka', 'null'] };
   return [{ ...row, values: new Map([['tidemark', values]]) }];
 }
 
