@@ -18,6 +18,8 @@ Examples:
   tidemark start --set listeners=PLAINTEXT://:9092 \\
                  --set tidemark.topics=orders:3        open to the network, with a topic of three partitions
   TIDEMARK_LOG_DIRS=/data tidemark start               settings from the environment
+  tidemark format --cluster-id Rb7sP1xVQ2uQWm0jvW5b4A --set log.dirs=/data
+                                                       an empty /data becomes that of the cluster with this id
   tidemark settings --json                             every setting, for programs
 `;
 
@@ -28,7 +30,7 @@ function collect(value: string, before: readonly string[]): readonly string[] {
 function createProgram(): Command {
   const { version } = createRequire(import.meta.url)('tidemark/package.json') as { version: string };
   const program = new Command('tidemark')
-    .description("A distributed message queue that speaks Apache Kafka's protocol.")
+    .description("A message queue that speaks Apache Kafka's protocol.")
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', EXAMPLES)
