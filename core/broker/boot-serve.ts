@@ -21,8 +21,8 @@ import { waitForTopics } from './topic-waits.ts';
 
 /** What a user of Kafka would assume and would not find. */
 const NOT_YET =
-  'not there yet: retention and compaction (nothing is deleted), more than one node, consumer groups, transactions, ' +
-  'security';
+  'not there yet: retention and compaction (records go only when somebody deletes them), more than one node, ' +
+  'consumer groups, transactions, security';
 
 const CREATE_KEY = 19;
 const CREATE_VERSION = 7;
