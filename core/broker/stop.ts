@@ -50,8 +50,8 @@ export interface Stop extends Timed {
 export function stopNode(node: Node, env: Env, out: Outbox): void {
   if (node.stage === 'stopping') return;
   if (node.stage !== 'serving') {
-    // Nothing was served, so nothing can be lost. The marker of the last clean stop may be gone, and then the next start
-    // recovers: the stop was asked for and has worked, which is no error.
+    // Nothing was served, so nothing can be lost. The marker of the last clean stop may be gone, and then the next
+    // start recovers: the stop was asked for and has worked, which is no error.
     exitNode(node, 0, 'stopped before it was ready');
     return;
   }

@@ -6,8 +6,8 @@
  *   npm run bench -- --short                          one pair of a few seconds a row, for CI
  *   npm run bench -- --rows produce-1k,latency --json
  *
- * Progress goes to standard error, the result to standard output. Ends with 1 when something could not be measured, with
- * 2 when it was called wrongly; a budget that was missed is said and is no failure.
+ * Progress goes to standard error, the result to standard output. Ends with 1 when something could not be measured,
+ * with 2 when it was called wrongly; a budget that was missed is said and is no failure.
  */
 import { mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
