@@ -5,7 +5,7 @@
  * again), and whoever comes later looks whether that process still lives. The lock of a dead one is taken over. Apache
  * Kafka locks the same file with fcntl: on Linux such a lock is seen in /proc/locks and respected; Kafka does not see
  * ours. A crash leaves the file behind, and with it the name of a process that is gone. Two containers that share a
- * volume and whose processes have equal ids are not told apart: each takes the lock for that of the life before its own.
+ * volume and whose processes have equal ids are not told apart: each takes the lock for that of its own life before.
  */
 import fs from 'node:fs';
 import { describeError, errorCode } from './disk/errors.ts';
