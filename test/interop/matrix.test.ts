@@ -1,6 +1,6 @@
 /**
  * Clients of other makers: each writes with every codec that it has, to a partition of its own, and what it wrote is
- * read back equal, by offset, key, value and headers, by the next client of the ring and by kcat. Each administers, too.
+ * read back equal, by offset, key, value and headers, by the next client of the ring and by kcat. Each administers too.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
