@@ -3,12 +3,31 @@
  *
  * An answer is encoded at once and charged to the connection's window and the node's budget; it leaves when all
  * requests before it have been answered, which `connections.ts` sees to before the step ends.
+ *
+ * What a client has written may come back to it in an error's message, where it must fit a string of the oldest
+ * versions: messages are cut here, for all APIs. An answer that still cannot be written ends its connection only.
  */
+import { ProtocolError } from '../lib/protocol-error.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { encodeResponse } from '../protocol/codec.ts';
 import type { ApiKey, ResponseInputOf } from '../protocol/messages/index.ts';
 import { complain } from './say.ts';
 import type { Connection, Node, Request } from './state.ts';
+
+/** The longest error message that leaves, characters; of what is longer the beginning is said. */
+export const ERROR_MESSAGE_CHARS_MAX = 2_000;
+
+/** The APIs whose error messages repeat names and values of the request. */
+const REPEATING: ReadonlySet<number> = new Set([19, 20, 32, 33, 37, 44, 57]);
+const ELLIPSIS = '…';
+
+/** Where the answers of these APIs keep messages: on top, and in the items of one list. */
+interface Told {
+  readonly errorMessage?: string | null;
+  readonly topics?: readonly Told[];
+  readonly responses?: readonly Told[];
+  readonly results?: readonly Told[];
+}
 
 /** The answer to a request, in the version that was asked. */
 export function answer<K extends ApiKey>(node: Node, request: Request, apiKey: K, body: ResponseInputOf<K>): void {
@@ -25,13 +44,51 @@ export function answerAs<K extends ApiKey>(
 ): void {
   const { connection } = request;
   if (connection !== null) {
-    request.parts = encodeResponse(apiKey, version, request.correlationId, body);
+    request.parts = encode(connection, request, apiKey, version, body);
     let sizeBytes = 0;
-    for (const part of request.parts) sizeBytes += part.length;
+    for (const part of request.parts ?? []) sizeBytes += part.length;
     connection.unsentBytes += sizeBytes;
     node.responseBytes += sizeBytes;
   }
   finish(node, request);
+}
+
+/** The answer's bytes; null when it cannot be written, and then the connection is to be ended. */
+function encode<K extends ApiKey>(
+  connection: Connection,
+  request: Request,
+  apiKey: K,
+  version: number,
+  body: ResponseInputOf<K>,
+): Uint8Array[] | null {
+  const told = REPEATING.has(apiKey) ? (withShortMessages(body as Told) as ResponseInputOf<K>) : body;
+  try {
+    return encodeResponse(apiKey, version, request.correlationId, told);
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    connection.fault ??= `the answer of API ${apiKey}, version ${version} cannot be written: ${error.message}`;
+    return null;
+  }
+}
+
+function withShortMessages(told: Told): Told {
+  const { errorMessage, topics, responses, results } = told;
+  return {
+    ...told,
+    ...(typeof errorMessage === 'string' && { errorMessage: shorten(errorMessage) }),
+    ...(topics !== undefined && { topics: topics.map(withShortMessages) }),
+    ...(responses !== undefined && { responses: responses.map(withShortMessages) }),
+    ...(results !== undefined && { results: results.map(withShortMessages) }),
+  };
+}
+
+/** A text of at most ERROR_MESSAGE_CHARS_MAX characters; no surrogate pair is cut in half. */
+function shorten(text: string): string {
+  if (text.length <= ERROR_MESSAGE_CHARS_MAX) return text;
+  const end = ERROR_MESSAGE_CHARS_MAX - ELLIPSIS.length;
+  const last = text.charCodeAt(end - 1);
+  const isHigh = last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, isHigh ? end - 1 : end) + ELLIPSIS;
 }
 
 /** The request is done; without an answer (Produce with acks=0) unless one has been made. */

@@ -7,8 +7,10 @@ import { type Caller, type CallOutcome, callController } from './controller-host
 import type { Node } from './state.ts';
 import { waitForTopics } from './topic-waits.ts';
 
-const CREATE_KEY = 19;
-const CREATE_VERSION = 7;
+/** CreateTopics, in the version that this node asks its controller in. */
+export const CREATE_KEY = 19;
+/** With `CREATE_KEY`. */
+export const CREATE_VERSION = 7;
 
 /** A topic as CreateTopics wants it, with what the controller decides left open. */
 export function wantedTopic(

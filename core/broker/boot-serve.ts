@@ -7,7 +7,7 @@
 import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
 import { ErrorCode, errorName } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
-import { wantedTopic } from './auto-create.ts';
+import { CREATE_KEY, CREATE_VERSION, wantedTopic } from './auto-create.ts';
 import type { Boot } from './boot.ts';
 import { settleFolders } from './boot-folders.ts';
 import { beginCheckpoints } from './checkpoints.ts';
@@ -24,8 +24,6 @@ const NOT_YET =
   'not there yet: retention and compaction (records go only when somebody deletes them), more than one node, ' +
   'consumer groups, transactions, security';
 
-const CREATE_KEY = 19;
-const CREATE_VERSION = 7;
 /** Partitions that one request of ours creates, unless a single topic has more. */
 const PARTITIONS_PER_REQUEST = 5_000;
 

@@ -17,12 +17,15 @@ import { decodeRequest, peekRequest } from '../protocol/codec.ts';
 import { endConnection, finish, pumpLater, release } from './answers.ts';
 import { answerUnknownVersion } from './api/18-api-versions.ts';
 import { type Handler, servedApi } from './api/table.ts';
-import { cancelFetch } from './fetch.ts';
+import { budgetLeft, cancelFetch } from './fetch.ts';
 import type { Connection, Node, Request } from './state.ts';
 
 /** Requests of one connection that are not answered yet. */
 export const IN_FLIGHT_MAX = 128;
-/** Bytes of answers that a connection's peer has not taken; beyond it no further request is taken up. */
+/**
+ * Bytes of answers that a connection's peer has not taken, or that are being read for it; beyond it no further
+ * request is taken up.
+ */
 export const RESPONSE_WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** What a request costs beside its bytes, as charged to the budget: a small one is not for nothing. */
@@ -45,6 +48,8 @@ export function acceptConnection(node: Node, input: Accepted, out: Outbox): void
     requests: createQueue(),
     taken: 0,
     unsentBytes: 0,
+    readingBytes: 0,
+    fault: null,
     isPaused: false,
     isStarved: false,
     isPumping: false,
@@ -107,15 +112,22 @@ export function dropConnection(node: Node, id: ConnectionId): void {
 /** Sends the answers whose turn has come, takes up what the limits allow, and pauses or resumes reading. */
 export function pumpConnection(node: Node, env: Env, connection: Connection, out: Outbox): void {
   connection.isPumping = false;
+  endFaulty(node, env, connection, out);
   sendReady(connection, out);
   const { requests } = connection;
   while (!connection.isClosing && connection.taken < requests.size && mayTake(node, connection)) {
     const request = queueAt(requests, connection.taken);
     connection.taken += 1;
     takeUp(node, env, request, out);
+    endFaulty(node, env, connection, out);
     sendReady(connection, out);
   }
   if (!connection.isClosing) regulate(node, connection, out);
+}
+
+/** Without one of its answers a connection is of no use: the next would be taken for it. */
+function endFaulty(node: Node, env: Env, connection: Connection, out: Outbox): void {
+  if (connection.fault !== null) endConnection(node, env, connection, connection.fault, out);
 }
 
 /** A node that stops takes up nothing new: its clients ask another one, or again. */
@@ -123,10 +135,14 @@ function mayTake(node: Node, connection: Connection): boolean {
   return node.stage === 'serving' && !isWindowFull(node, connection);
 }
 
-/** Whether the peer has to read first. With the node's budget spent each connection may still have one answer. */
+/**
+ * Whether the peer has to read first, or our disk. With the node's budget spent each connection may still have one
+ * answer, so that it always moves: what keeps it from more is its own, and ends.
+ */
 function isWindowFull(node: Node, connection: Connection): boolean {
-  if (connection.unsentBytes >= RESPONSE_WINDOW_BYTES) return true;
-  return connection.unsentBytes > 0 && node.responseBytes >= node.config['tidemark.responses.max.bytes'];
+  const ownBytes = connection.unsentBytes + connection.readingBytes;
+  if (ownBytes >= RESPONSE_WINDOW_BYTES) return true;
+  return ownBytes > 0 && budgetLeft(node) <= 0;
 }
 
 function takeUp(node: Node, env: Env, request: Request, out: Outbox): void {

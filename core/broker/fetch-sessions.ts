@@ -67,6 +67,8 @@ export interface FetchSlot {
   readonly fetch: Fetch;
   readonly subscription: Subscription;
   readonly answer: FetchAnswer;
+  /** What its read of files may bring, charged to the budget of answers; 0 without a read under way. */
+  readingBytes: number;
 }
 
 /** One Fetch request at work. */

@@ -11,6 +11,7 @@
 import { assert } from '../lib/assert.ts';
 import { setDeadline } from '../lib/heap.ts';
 import type { Env, Outbox } from '../lib/world.ts';
+import { READ_BYTES_MAX } from '../log/cold.ts';
 import { endOffsetForEpoch, readLog } from '../log/log.ts';
 import type { ReadOutcome } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
@@ -46,7 +47,8 @@ export function collect(node: Node, env: Env, fetch: Fetch, out: Outbox): Fetch[
   fetch.slots = [];
   fetch.bytes = 0;
   fetch.hasErrors = false;
-  let left = bytesFor(node, fetch);
+  const most = Math.min(budgetLeft(node), fetch.maxBytes);
+  let left = most;
   // Partitions that go back to the end of the queue are not visited twice.
   for (let visits = session.dirty.size; visits > 0; visits--) {
     if (left <= 0 && fetch.bytes > 0 && !fetch.isFull) break;
@@ -56,7 +58,7 @@ export function collect(node: Node, env: Env, fetch: Fetch, out: Outbox): Fetch[
     if (slot === null) continue;
     fetch.slots.push(slot);
     markDirty(subscription);
-    left = bytesFor(node, fetch) - fetch.bytes;
+    left = most - fetch.bytes;
   }
   if (fetch.pendingReads > 0) fetch.stage = 'reading';
   else decide(node, env, fetch);
@@ -69,6 +71,7 @@ export function takeRead(node: Node, partition: Partition, ticket: number, outco
   if (slot === undefined) return;
   partition.reads.delete(ticket);
   const { fetch } = slot;
+  charge(node, slot, -slot.readingBytes);
   fill(fetch, slot.answer, outcome);
   fetch.pendingReads -= 1;
   if (fetch.pendingReads > 0 || fetch.stage !== 'reading') return;
@@ -112,10 +115,23 @@ export function cancelFetch(node: Node, fetch: Fetch): void {
   if (fetch.stage !== 'reading') finishFetch(node, fetch);
 }
 
-/** The most that this fetch may return, bytes: the client's limit, the node's, and what the budget leaves. */
-function bytesFor(node: Node, fetch: Fetch): number {
-  const left = node.config['tidemark.responses.max.bytes'] - node.responseBytes;
-  return Math.min(left, fetch.maxBytes);
+/** What the node's budget of answers leaves, bytes: answers that were not sent and reads under way are spent of it. */
+export function budgetLeft(node: Node): number {
+  return node.config['tidemark.responses.max.bytes'] - node.responseBytes - node.readingBytes;
+}
+
+/** Charges what a read may bring before it comes, or gives it back; a cancelled fetch gives back when its read ends. */
+function charge(node: Node, slot: FetchSlot, sizeBytes: number): void {
+  const { connection } = slot.fetch.request;
+  slot.readingBytes += sizeBytes;
+  node.readingBytes += sizeBytes;
+  if (connection !== null) connection.readingBytes += sizeBytes;
+}
+
+/** With the budget spent, a connection that already has something to come has to wait for it. */
+function mustWait(node: Node, { request: { connection } }: Fetch): boolean {
+  if (budgetLeft(node) > 0) return false;
+  return connection === null || connection.unsentBytes + connection.readingBytes > 0;
 }
 
 /** What there is to say about a partition; null when there is no news. */
@@ -180,7 +196,7 @@ function readSome(
   const slot = blank(fetch, subscription, partition);
   const isFirst = fetch.bytes === 0;
   const most = Math.min(asked.partitionMaxBytes, left);
-  if (most <= 0 && !isFirst) return slot;
+  if (most <= 0 && (!isFirst || mustWait(node, fetch))) return slot;
   const outcome = readLog(
     partition.log,
     env,
@@ -197,6 +213,8 @@ function readSome(
     partition.reads.set(outcome.ticket, slot);
     fetch.pendingReads += 1;
     fetch.bytes += most > 0 ? most : 1; // Reserved: how much it will be is not known yet.
+    const oneBatch = isFirst ? partition.log.config.messageBytesMax : 0;
+    charge(node, slot, Math.max(Math.min(most, READ_BYTES_MAX), oneBatch));
   } else {
     fill(fetch, slot.answer, outcome);
   }
@@ -265,7 +283,7 @@ function slotOf(
     preferredReadReplica: -1,
     records: NO_RECORDS,
   };
-  return { fetch, subscription, answer: reply };
+  return { fetch, subscription, answer: reply, readingBytes: 0 };
 }
 
 /** Enough, or not: answers or parks. */

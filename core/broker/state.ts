@@ -106,6 +106,10 @@ export interface Connection {
   taken: number;
   /** Bytes of answers that are made and have not left. */
   unsentBytes: number;
+  /** Bytes that reads of files for its fetches may still bring. */
+  readingBytes: number;
+  /** Why it has to end, from the moment that an answer could not be written until it is pumped; null for no reason. */
+  fault: string | null;
   isPaused: boolean;
   /** Whether it waits in `Node.starved` for the budget of the node. */
   isStarved: boolean;
@@ -169,6 +173,8 @@ export interface Node {
   requestBytes: number;
   /** Bytes of answers made and not sent; above tidemark.responses.max.bytes fetches return less. */
   responseBytes: number;
+  /** Bytes that reads of files for fetches may still bring: they are spent of the same budget before they come. */
+  readingBytes: number;
   /** Bytes of recent batches in memory, of all partitions; kept below tidemark.ring.max.bytes. */
   recentBytes: number;
   /** Partitions that keep recent batches: the next to give some up is at the front. */

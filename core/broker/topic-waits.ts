@@ -3,6 +3,7 @@
  * the time that he gave is over. A crash forgets them with their connections.
  */
 import type { ControllerKey } from '../controller/handle.ts';
+import type { Env } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { answer } from './answers.ts';
@@ -42,6 +43,7 @@ export function waitForTopics(node: Node, topics: readonly Topic[], untilMs: num
     return;
   }
   node.topics.waits.add(wait);
+  node.topics.waitsUntilMs = Math.min(node.topics.waitsUntilMs, untilMs);
   for (const topic of unready) topic.waits.push(wait);
 }
 
@@ -51,8 +53,19 @@ export function finishWait(node: Node, wait: TopicWait): void {
   if (wait.topics.every((topic) => topic.opening === 0)) endWait(node, wait);
 }
 
+/** Ends the waits whose time is over, and finds out when the next one is. */
+export function expireWaits(node: Node, env: Env): void {
+  const { topics } = node;
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const wait of topics.waits) {
+    if (wait.untilMs <= env.nowMs) expireWait(node, wait);
+    else nextMs = Math.min(nextMs, wait.untilMs);
+  }
+  topics.waitsUntilMs = nextMs;
+}
+
 /** The time is over: what is not ready is said to be late. */
-export function expireWait(node: Node, wait: TopicWait): void {
+function expireWait(node: Node, wait: TopicWait): void {
   const { end } = wait;
   if (end.kind === 'client' && end.apiKey === 19) {
     const late = new Set(wait.topics.filter((topic) => topic.opening > 0).map(({ name }) => name));

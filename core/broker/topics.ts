@@ -25,7 +25,7 @@ import { createPartition, openPartition, touch } from './partitions.ts';
 import { beginRemoval, leaveReaders } from './removal.ts';
 import { say } from './say.ts';
 import type { Node, Partition, Topic } from './state.ts';
-import { expireWait, finishWait, type TopicWait } from './topic-waits.ts';
+import { expireWaits, finishWait, type TopicWait } from './topic-waits.ts';
 
 export type { TopicWait } from './topic-waits.ts';
 
@@ -48,6 +48,8 @@ export interface Topics extends Timed {
   commonConfig: LogConfig;
   /** Who waits for topics to be usable. */
   readonly waits: Set<TopicWait>;
+  /** No wait ends earlier; it may be the time of one that is over. */
+  waitsUntilMs: number;
   /** New partitions whose turn has not come. */
   readonly queue: Queue<Partition>;
   /** New partitions in the phases from 'folder' on whose logs are not open. */
@@ -79,6 +81,7 @@ export function createTopics(owner: number, config: NodeConfig): Topics {
     byId: new Map(),
     commonConfig: topicConfig(config),
     waits: new Set(),
+    waitsUntilMs: Number.POSITIVE_INFINITY,
     queue: createQueue(),
     makingCount: 0,
     asked: new Map(),
@@ -288,14 +291,13 @@ export function wakeTopics(node: Node, env: Env, out: Outbox): void {
     topics.retryAtMs = Number.POSITIVE_INFINITY;
     for (const partition of topics.retries.splice(0)) enqueue(topics.queue, partition);
   }
-  for (const wait of topics.waits) if (wait.untilMs <= env.nowMs) expireWait(node, wait);
+  if (env.nowMs >= topics.waitsUntilMs) expireWaits(node, env);
   makeNext(node, env, out);
 }
 
-/** Gives the heap the next deadline. */
+/** Gives the heap the next deadline. Called with every answer of the disk: it must not walk over the waits. */
 export function scheduleTopics(node: Node, _env: Env): void {
   const { topics } = node;
-  let deadlineMs = topics.retryAtMs;
-  for (const wait of topics.waits) deadlineMs = Math.min(deadlineMs, wait.untilMs);
-  setDeadline(node.deadlines, topics, deadlineMs);
+  if (topics.waits.size === 0) topics.waitsUntilMs = Number.POSITIVE_INFINITY;
+  setDeadline(node.deadlines, topics, Math.min(topics.retryAtMs, topics.waitsUntilMs));
 }

@@ -20,9 +20,10 @@ import { takeData, takeHunt } from './walk.ts';
 
 /** Index entries that are read at a time. */
 const SLICE_ENTRIES = 2048;
-/** The least and the most that is read of a log file at once, bytes. */
+/** The least that is read of a log file at once, bytes. */
 const READ_BYTES_MIN = 16 * 1024;
-const READ_BYTES_MAX = 4 * 1024 * 1024;
+/** The most that one read of a file brings, bytes, but for a single batch that is larger. */
+export const READ_BYTES_MAX = 4 * 1024 * 1024;
 /** Sequential readers whose place is remembered, for one log. */
 const CURSORS_MAX = 8;
 /** Sealed segments whose files stay open after a read, for one log. */

@@ -88,6 +88,65 @@ describe('a client that does not read', () => {
   });
 });
 
+describe('clients that read from files', () => {
+  const BUDGET_BYTES = 1_048_576;
+  const BATCH_BYTES = 300_000;
+
+  /** Records that are in files only, and a disk that does not answer. */
+  function cold(): ToyWorld {
+    const world = new ToyWorld({ 'tidemark.responses.max.bytes': `${BUDGET_BYTES}` }).start();
+    const client = world.connect();
+    for (let i = 0; i < 4; i++) produce(world, client, 0, ['x'.repeat(BATCH_BYTES)]);
+    world.crash('process');
+    world.holdsReads = true;
+    return world;
+  }
+
+  const fetch = fetchBody([wanted(0, 0, { partitionMaxBytes: BATCH_BYTES * 2 })], { maxWaitMs: 0 });
+
+  it('spend the budget of answers before the bytes come, and each connection may read one batch beyond it', () => {
+    const world = cold();
+    const clients = Array.from({ length: 6 }, () => world.connect());
+    for (let round = 0; round < 10; round++) for (const client of clients) world.send(client, KEY.fetch, 11, fetch);
+    const batchMax = 1_048_588;
+    expect(world.node.readingBytes).toBeGreaterThan(BUDGET_BYTES);
+    expect(world.node.readingBytes).toBeLessThanOrEqual(clients.length * batchMax);
+    expect(clients.map(({ paused }) => paused)).toEqual(clients.map(() => true));
+    expect(world.node.topics.byName.get('orders')!.partitions[0]!.reads.size).toBe(clients.length);
+    world.releaseReads();
+    for (const client of clients) {
+      expect(world.pending(client)).toHaveLength(10);
+      expect(valuesOf(world.take(client, KEY.fetch, 11)).length).toBeGreaterThanOrEqual(1);
+    }
+    expect([world.node.readingBytes, world.node.responseBytes]).toEqual([0, 0]);
+  });
+
+  it('and go away give back what their reads were charged, as soon as the disk has answered', () => {
+    const world = cold();
+    const client = world.connect();
+    world.send(client, KEY.fetch, 11, fetch);
+    world.disconnect(client);
+    expect(world.node.readingBytes).toBeGreaterThan(0);
+    world.releaseReads();
+    expect(world.node.readingBytes).toBe(0);
+  });
+
+  it('wait for many batches together, and a second one of them is not read beyond the budget', () => {
+    const world = new ToyWorld({ 'tidemark.responses.max.bytes': `${BUDGET_BYTES}`, 'tidemark.ring.max.bytes': '0' });
+    world.start();
+    const client = world.connect();
+    const poll = fetchBody([wanted(0, 0)], { maxWaitMs: 10_000, minBytes: 1 });
+    for (let i = 0; i < 20; i++) world.send(client, KEY.fetch, 11, poll);
+    world.holdsSent = true;
+    produce(world, world.connect(), 0, ['x'.repeat(900_000)]);
+    world.pass(10_000);
+    expect(world.pending(client)).toHaveLength(20);
+    expect(client.unsent).toBeLessThan(2 * BUDGET_BYTES);
+    expect(client.unsent).toBeGreaterThan(900_000);
+    expect(world.node.readingBytes).toBe(0);
+  });
+});
+
 describe('a client that sends too much at once', () => {
   it('is not read beyond its requests in flight', () => {
     const world = new ToyWorld().start();

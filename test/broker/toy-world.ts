@@ -50,6 +50,8 @@ export class ToyWorld {
   isReady = false;
   /** While true, syncs are not answered. */
   holdsSyncs = false;
+  /** While true, reads of files are not answered. */
+  holdsReads = false;
   /** While true, 'sent' is not told. */
   holdsSent = false;
   /** Effects of this kind, on paths that hold this text, fail. */
@@ -97,6 +99,7 @@ export class ToyWorld {
     this.exit = null;
     this.isReady = false;
     this.holdsSyncs = false;
+    this.holdsReads = false;
     this.holdsSent = false;
     this.fault = null;
     this.effectsLeft = Number.POSITIVE_INFINITY;
@@ -127,6 +130,13 @@ export class ToyWorld {
   /** Answers the syncs that were held, and holds no more. */
   releaseSyncs(): void {
     this.holdsSyncs = false;
+    this.inputs.push(...this.held.splice(0));
+    this.run();
+  }
+
+  /** Answers the reads that were held, and holds no more. */
+  releaseReads(): void {
+    this.holdsReads = false;
     this.inputs.push(...this.held.splice(0));
     this.run();
   }
@@ -306,7 +316,7 @@ export class ToyWorld {
     const error = fault?.kind === effect.kind && path.includes(fault.on) ? fault.error : this.apply(effect, path);
     if (typeof error === 'string') {
       this.inputs.push({ kind: 'diskFailed', during: effect.kind, error, detail: 'toy', owner, ticket });
-    } else if (effect.kind === 'sync' && this.holdsSyncs) {
+    } else if ((effect.kind === 'sync' && this.holdsSyncs) || (effect.kind === 'read' && this.holdsReads)) {
       this.held.push(error);
     } else {
       this.inputs.push(error);

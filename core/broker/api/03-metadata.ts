@@ -11,7 +11,7 @@ import type { Env, Outbox } from '../../lib/world.ts';
 import { offlineReplicas } from '../../metadata/describe-topics.ts';
 import { type PartitionImage, type TopicImage, topicById, topicByName } from '../../metadata/image.ts';
 import { mapValues } from '../../metadata/sharded-map.ts';
-import { isInternalTopic, topicNameProblem } from '../../metadata/topic-names.ts';
+import { CLUSTER_METADATA_TOPIC, isInternalTopic, topicNameProblem } from '../../metadata/topic-names.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/03-metadata.ts';
 import { addressFor, listenerName } from '../addresses.ts';
@@ -29,13 +29,6 @@ export const NO_OPERATIONS = -2147483648;
 const KEY = 3;
 /** The first version in which topics can be asked for by id. */
 const IDS_SINCE = 12;
-/** Kafka makes these itself, with settings of their own; so will we. */
-const RESERVED: ReadonlySet<string> = new Set([
-  '__consumer_offsets',
-  '__transaction_state',
-  '__share_group_state',
-  '__cluster_metadata',
-]);
 
 type TopicAnswer = MetadataResponse['topics'][number];
 
@@ -59,12 +52,17 @@ export function handleMetadata(node: Node, env: Env, request: Request, body: Met
   const missing = new Set<string>();
   if (mayCreate) {
     for (const { name } of body.topics ?? []) {
-      if (name === null || RESERVED.has(name) || topicNameProblem(name) !== null) continue;
+      if (name === null || isReserved(name) || topicNameProblem(name) !== null) continue;
       if (topicByName(node.image, name) === undefined) missing.add(name);
     }
   }
   if (missing.size > 0) autoCreate(node, env, [...missing], wait, out);
   else answerMetadata(node, wait);
+}
+
+/** Kafka makes these itself, with settings of their own; so will we. */
+function isReserved(name: string): boolean {
+  return isInternalTopic(name) || name === CLUSTER_METADATA_TOPIC;
 }
 
 /** Answers with what is known now. */
