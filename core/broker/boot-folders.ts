@@ -4,16 +4,20 @@
  *
  * The image is the truth. A partition that has no folder gets one; loudly, if it had records. A folder whose topic the
  * image does not have is set aside under a name that ends in `-stray`, never removed, unless it holds nothing.
+ *
+ * Checkpoint lines of earlier topics go first, durably: before a folder is made whose log would be taken for theirs.
+ * A crash before that leaves what told them apart: the old folder, or the one that was set aside to be deleted.
  */
 import { encodeUtf8 } from '../lib/utf8.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import type { LogFound } from '../log/types.ts';
-import type { TopicImage } from '../metadata/image.ts';
+import { type TopicImage, topicByName } from '../metadata/image.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
 import { configFor } from './apply-image.ts';
 import { ask, type Boot, bootFoldersRead, type DiskAnswer, refuse } from './boot.ts';
 import { bootLogsDone } from './boot-serve.ts';
+import { dropLines, knowLines, scheduleCheckpoints, settleWrite, write } from './checkpoints.ts';
 import {
   fileText,
   formatPartitionMetadata,
@@ -54,11 +58,15 @@ export interface BootFolders {
   /** Partitions to open, the next at the end. */
   readonly toOpen: Partition[];
   opening: number;
+  /** Names of folders of deleted topics: they go once no line is about them. */
+  readonly deleted: string[];
+  /** Folder names whose checkpoint lines are about an earlier topic, and whether the image has the name again. */
+  readonly stale: Map<string, boolean>;
 }
 
 /** Nothing found yet. */
 export function createBootFolders(): BootFolders {
-  return { found: [], next: 0, toOpen: [], opening: 0 };
+  return { found: [], next: 0, toOpen: [], opening: 0, deleted: [], stale: new Map() };
 }
 
 /** Looks into every partition's folder. */
@@ -69,8 +77,7 @@ export function readFolders(node: Node, env: Env, boot: Boot, out: Outbox): void
     if (parsed !== null) {
       boot.folders.found.push({ ...parsed, name, topicId: null, hasLog: true });
     } else if (name.endsWith('-delete')) {
-      const path = `${node.folder}/${name}`;
-      out.push({ kind: 'remove', path, owner: boot.owner, ticket: ask(node, boot, 'removed') });
+      boot.folders.deleted.push(name);
     } else {
       say(out, 'warn', 'a folder is not a partition and is passed over', new Map([['folder', name]]));
     }
@@ -87,6 +94,10 @@ export function takeFolderAnswer(
   about: string,
   out: Outbox,
 ): void {
+  if (about.startsWith('purged:')) {
+    takePurged(node, env, boot, input, about.slice('purged:'.length), out);
+    return;
+  }
   const folder = boot.folders.found[Number(about.slice(about.indexOf(':') + 1))];
   if (about.startsWith('metadata:') && folder !== undefined) {
     if (input.kind === 'diskFailed' && input.error !== 'notFound') {
@@ -131,10 +142,76 @@ function look(node: Node, boot: Boot, folder: Folder, out: Outbox): void {
   out.push({ kind: 'list', path, owner: boot.owner, ticket });
 }
 
-/** The image of this start is known: takes its topics over, and mends their folders. */
+/** The image of this start is known: lines of earlier topics go, then its topics are taken over. */
 export function settleFolders(node: Node, env: Env, boot: Boot, out: Outbox): void {
   boot.stage = 'tidying';
+  const { stale } = boot.folders;
+  findStale(node, boot);
+  for (const [file, offsets] of boot.checkpoints) {
+    knowLines(node, file, offsets.keys());
+    const kept = [...offsets].filter(([name]) => !stale.has(name));
+    if (kept.length === offsets.size) continue;
+    boot.checkpoints.set(file, new Map(kept));
+    const lines = kept.flatMap(([name, offset]) => {
+      const parsed = parseFolderName(name);
+      return parsed === null ? [] : [{ ...parsed, offset }];
+    });
+    write(node, file, lines, boot.owner, ask(node, boot, `purged:${file}`), out);
+  }
+  if (boot.asked.size === 0) takeOverAll(node, env, boot, out);
+}
+
+/** Which lines are not about what the image has under their names. */
+function findStale(node: Node, boot: Boot): void {
+  const { found, deleted, stale } = boot.folders;
+  const ids = new Map(found.map(({ name, topicId }) => [name, topicId]));
+  const setAsides = new Set(deleted.map((name) => name.slice(0, name.lastIndexOf('.'))));
+  for (const offsets of boot.checkpoints.values()) {
+    for (const name of offsets.keys()) {
+      const parsed = parseFolderName(name);
+      if (name === METADATA_FOLDER || parsed === null) continue;
+      const image = topicByName(node.image, parsed.topic);
+      const isWanted = image !== undefined && parsed.partition < image.partitions.length;
+      const id = ids.get(name);
+      const isItsOwn = isWanted && (id === image.id || id === null);
+      const setAside = setAsideName(parsed.topic, parsed.partition, ZERO_UUID, 'delete');
+      const wasDeleted = setAsides.has(setAside.slice(0, setAside.lastIndexOf('.')));
+      // A lost folder keeps its offsets, so that none is given out twice, unless the log could not begin there.
+      const isLost = isWanted && id === undefined && !wasDeleted && isConsistent(boot, name);
+      if (!isItsOwn && !isLost) stale.set(name, isWanted);
+    }
+  }
+}
+
+/** Whether a log without records can begin where the lines say. */
+function isConsistent(boot: Boot, name: string): boolean {
+  const { recoveryPoint, highWatermark, logStartOffset } = linesFor(boot, name);
+  return logStartOffset <= Math.max(recoveryPoint, highWatermark);
+}
+
+/** A checkpoint has lost its lines of earlier topics, or could not: that matters if their names are needed now. */
+function takePurged(node: Node, env: Env, boot: Boot, input: DiskAnswer, file: string, out: Outbox): void {
+  const isNeeded = [...boot.folders.stale.values()].includes(true);
+  if (input.kind === 'diskFailed' && (input.error !== 'noSpace' || isNeeded)) {
+    refuse(node, `cannot write ${file}`, input);
+    return;
+  }
+  settleWrite(node, env, file, input.kind !== 'diskFailed');
+  if (boot.asked.size === 0) takeOverAll(node, env, boot, out);
+}
+
+/** Takes the topics of the image over, and mends their folders. */
+function takeOverAll(node: Node, env: Env, boot: Boot, out: Outbox): void {
   node.topics.isLoaded = true;
+  for (const [name, isWanted] of boot.folders.stale) {
+    if (isWanted) continue;
+    node.topics.leaving.set(name, null);
+    dropLines(node, env, name, null, out);
+  }
+  for (const name of boot.folders.deleted) {
+    const path = `${node.folder}/${name}`;
+    out.push({ kind: 'remove', path, owner: boot.owner, ticket: ask(node, boot, 'removed') });
+  }
   const byName = new Map(boot.folders.found.map((folder) => [folder.name, folder]));
   for (const image of mapValues(node.image.topics.byId)) takeOver(node, boot, image, byName, out);
   for (const folder of byName.values()) {
@@ -213,11 +290,16 @@ export function openLogs(node: Node, env: Env, boot: Boot, out: Outbox): void {
     folders.opening += 1;
     openPartition(node, env, partition, foundOf(boot, partition), out);
   }
-  if (folders.opening === 0) bootLogsDone(node, env, boot, out);
+  if (folders.opening > 0) return;
+  bootLogsDone(node, env, boot, out);
+  scheduleCheckpoints(node);
 }
 
 function foundOf(boot: Boot, partition: Partition): LogFound {
-  const name = partitionName(partition.topic.name, partition.index);
+  return linesFor(boot, partitionName(partition.topic.name, partition.index));
+}
+
+function linesFor(boot: Boot, name: string): LogFound {
   return {
     clean: boot.isClean,
     recoveryPoint: boot.checkpoints.get(RECOVERY_POINTS)?.get(name) ?? 0,

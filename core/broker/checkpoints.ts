@@ -7,6 +7,10 @@
  * time, never records, so one that cannot be written is said and tried again. Where logs start is written when it moves
  * (`delete-records.ts`) and at a clean stop. Everything in them is durable before
  * it is written down. One replacement of a file is under way at a time.
+ *
+ * Lines are about a name, not about a topic's id: a line that outlived its topic would be believed of the next topic of
+ * that name. So a name stays taken until no file can hold a line of it (`dropLines`). A crash before that leaves the
+ * set-aside folder, or the old one, and the next start leaves such lines out (`boot-folders.ts`).
  */
 import { assert } from '../lib/assert.ts';
 import { setDeadline, type Timed } from '../lib/heap.ts';
@@ -16,12 +20,35 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { recoveryPoint } from '../log/log.ts';
 import { type Starts, startsWritten } from './delete-records.ts';
 import { exitNode } from './exit.ts';
-import { type CheckpointLine, formatCheckpoint, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
+import {
+  type CheckpointLine,
+  formatCheckpoint,
+  HIGH_WATERMARKS,
+  LOG_STARTS,
+  partitionName,
+  RECOVERY_POINTS,
+} from './files.ts';
+import { linesGone, type Removal, removeSetAside } from './removal.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
 
 /** A partition's recovery point is written down after so many bytes. */
 export const SYNCED_BYTES = 64 * 1024 * 1024;
+
+/** A file that could not be written is tried again after so long, ms. */
+export const RETRY_MS = 1_000;
+
+/** What one of the files may say. */
+export interface CheckpointFile {
+  /** Folder names that it may hold lines of. */
+  names: Set<string>;
+  /** Those of the replacement that is under way; null for none. */
+  writing: Set<string> | null;
+  /** It holds a line that must go. */
+  isDropDue: boolean;
+  /** After a failure: it is not tried again before, `env.nowMs`. */
+  retryMs: number;
+}
 
 /** The state of the checkpoint files. */
 export interface Checkpoints extends Timed {
@@ -40,6 +67,10 @@ export interface Checkpoints extends Timed {
   recoveryTicket: number;
   /** What DeleteRecords wants. */
   readonly starts: Starts;
+  /** By name of the file. */
+  readonly files: ReadonlyMap<string, CheckpointFile>;
+  /** Folder names whose lines must go before the name is free, and the removals that wait for it. */
+  readonly dropping: Map<string, Removal | null>;
 }
 
 /** Nothing written yet. */
@@ -56,13 +87,20 @@ export function createCheckpoints(owner: number): Checkpoints {
     highWatermarkTicket: 0,
     recoveryTicket: 0,
     starts: { ticket: 0, writing: [], next: [] },
+    files: new Map([RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS].map((name) => [name, createFile()])),
+    dropping: new Map(),
   };
+}
+
+function createFile(): CheckpointFile {
+  return { names: new Set(), writing: null, isDropDue: false, retryMs: 0 };
 }
 
 /** Clients are served from now on: the intervals begin. */
 export function beginCheckpoints(node: Node, env: Env): void {
   node.checkpoints.writtenMs = env.nowMs;
   node.checkpoints.recoveryWrittenMs = env.nowMs;
+  scheduleCheckpoints(node);
 }
 
 /** A partition's high watermark has moved by so many bytes. */
@@ -71,56 +109,147 @@ export function noteCommitted(node: Node, partition: Partition, sizeBytes: numbe
   partition.uncheckpointedBytes += sizeBytes;
   if (partition.uncheckpointedBytes >= SYNCED_BYTES && !checkpoints.isRecoveryDue) {
     checkpoints.isRecoveryDue = true;
-    setDeadline(node.deadlines, checkpoints, 0);
+    scheduleCheckpoints(node);
   }
   if (checkpoints.isDirty) return;
   checkpoints.isDirty = true;
-  schedule(node);
+  scheduleCheckpoints(node);
+}
+
+/** The start has found lines of these folder names in a file. */
+export function knowLines(node: Node, name: string, names: Iterable<string>): void {
+  fileOf(node, name).names = new Set(names);
+}
+
+/**
+ * A partition's folder is gone: its name is free (`linesGone`) once no file can hold a line of it. At once if none can;
+ * else the files are written anew, and what fails is tried again after RETRY_MS.
+ */
+export function dropLines(node: Node, env: Env, name: string, removal: Removal | null, out: Outbox): void {
+  const { files, dropping } = node.checkpoints;
+  let isMentioned = false;
+  for (const file of files.values()) {
+    if (!mentions(file, name)) continue;
+    isMentioned = true;
+    if ((file.writing ?? file.names).has(name)) file.isDropDue = true;
+  }
+  if (!isMentioned) {
+    linesGone(node, env, name, removal, out);
+    return;
+  }
+  dropping.set(name, removal);
+  wakeCheckpoints(node, env, out);
+}
+
+function mentions(file: CheckpointFile, name: string): boolean {
+  return file.names.has(name) || file.writing?.has(name) === true;
+}
+
+function fileOf(node: Node, name: string): CheckpointFile {
+  const file = node.checkpoints.files.get(name);
+  assert(file !== undefined, 'a checkpoint that is not one');
+  return file;
+}
+
+/** Whether files may be written now: while logs are still being opened their lines would be missing. */
+function mayWrite(node: Node): boolean {
+  if (node.stage === 'serving') return true;
+  if (node.stage === 'stopping') return node.stop?.stage === 'draining' || node.stop?.stage === 'closing';
+  return node.boot?.stage === 'unfencing' || node.boot?.stage === 'topics';
 }
 
 /** The deadline has come, or might have. */
 export function wakeCheckpoints(node: Node, env: Env, out: Outbox): void {
+  if (mayWrite(node)) writeDue(node, env, node.stage === 'serving', out);
+  scheduleCheckpoints(node);
+}
+
+function writeDue(node: Node, env: Env, isServing: boolean, out: Outbox): void {
   const { checkpoints } = node;
-  const intervalMs = node.config['replica.high.watermark.checkpoint.interval.ms'];
-  if (node.stage !== 'serving') return;
-  const isDue = env.nowMs >= checkpoints.writtenMs + intervalMs;
+  const { owner, starts } = checkpoints;
+  const { nowMs } = env;
+  const isDue = isServing && nowMs >= checkpoints.writtenMs + highWatermarkMs(node);
   const recoveryIntervalMs = node.config['log.flush.offset.checkpoint.interval.ms'];
-  if (checkpoints.isDirty && isDue && env.nowMs >= checkpoints.recoveryWrittenMs + recoveryIntervalMs) {
+  if (checkpoints.isDirty && isDue && nowMs >= checkpoints.recoveryWrittenMs + recoveryIntervalMs) {
     checkpoints.isRecoveryDue = true;
   }
-  if (checkpoints.isRecoveryDue && checkpoints.recoveryTicket === 0) {
+  const recovery = fileOf(node, RECOVERY_POINTS);
+  const wantsRecovery = recovery.isDropDue || (isServing && checkpoints.isRecoveryDue);
+  if (wantsRecovery && checkpoints.recoveryTicket === 0 && nowMs >= recovery.retryMs) {
     checkpoints.isRecoveryDue = false;
-    checkpoints.recoveryWrittenMs = env.nowMs;
+    checkpoints.recoveryWrittenMs = nowMs;
     checkpoints.recoveryTicket = nextTicket(node.ids);
-    write(node, RECOVERY_POINTS, recoveryLines(node), checkpoints.owner, checkpoints.recoveryTicket, out);
+    write(node, RECOVERY_POINTS, recoveryLines(node), owner, checkpoints.recoveryTicket, out);
   }
-  if (checkpoints.isDirty && isDue && checkpoints.highWatermarkTicket === 0) {
+  const marks = fileOf(node, HIGH_WATERMARKS);
+  const wantsMarks = marks.isDropDue || (checkpoints.isDirty && isDue);
+  if (wantsMarks && checkpoints.highWatermarkTicket === 0 && nowMs >= marks.retryMs) {
     checkpoints.isDirty = false;
-    checkpoints.writtenMs = env.nowMs;
+    checkpoints.writtenMs = nowMs;
     checkpoints.highWatermarkTicket = nextTicket(node.ids);
-    write(node, HIGH_WATERMARKS, highWatermarkLines(node), checkpoints.owner, checkpoints.highWatermarkTicket, out);
+    write(node, HIGH_WATERMARKS, highWatermarkLines(node), owner, checkpoints.highWatermarkTicket, out);
   }
-  schedule(node);
+  const begins = fileOf(node, LOG_STARTS);
+  if (begins.isDropDue && starts.ticket === 0 && nowMs >= begins.retryMs) {
+    starts.ticket = nextTicket(node.ids);
+    writeStarts(node, owner, starts.ticket, out);
+  }
 }
 
 /** A file has been replaced, or could not be. */
 export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Outbox): void {
   const { checkpoints } = node;
+  const isDone = input.kind !== 'diskFailed';
+  // Whoever asked for records to be deleted is told, and asks again.
+  let isRetried = true;
   if (input.ticket === checkpoints.starts.ticket) {
+    settleWrite(node, env, LOG_STARTS, isDone);
+    isRetried = fileOf(node, LOG_STARTS).isDropDue;
     startsWritten(node, env, input, out);
+  } else if (input.ticket === checkpoints.recoveryTicket) {
+    checkpoints.recoveryTicket = 0;
+    settleWrite(node, env, RECOVERY_POINTS, isDone);
+    if (!isDone) checkpoints.isRecoveryDue = true;
+  } else if (input.ticket === checkpoints.highWatermarkTicket) {
+    checkpoints.highWatermarkTicket = 0;
+    settleWrite(node, env, HIGH_WATERMARKS, isDone);
+    if (!isDone) checkpoints.isDirty = true;
+  } else {
     return;
   }
-  const isRecovery = input.ticket === checkpoints.recoveryTicket;
-  if (isRecovery) checkpoints.recoveryTicket = 0;
-  else if (input.ticket === checkpoints.highWatermarkTicket) checkpoints.highWatermarkTicket = 0;
-  else return;
   if (input.kind === 'diskFailed') {
     if (input.error === 'io') exitNode(node, 1, `the log directory ${node.folder} failed: ${input.detail}`);
     const fields = new Map([['reason', `${input.error}: ${input.detail}`]]);
-    say(out, 'warn', 'a checkpoint could not be written; it is tried again', fields);
-    if (!isRecovery) checkpoints.isDirty = true;
+    if (isRetried) say(out, 'warn', 'a checkpoint could not be written; it is tried again', fields);
+    // What was set aside goes all the same: it may be what fills the disk.
+    for (const [name, removal] of checkpoints.dropping) {
+      if (removal !== null) removeSetAside(node, removal, out);
+      checkpoints.dropping.set(name, null);
+    }
   }
-  schedule(node);
+  freeDropped(node, env, out);
+  wakeCheckpoints(node, env, out);
+}
+
+/** The replacement of a file has ended; one that failed may be in place all the same. */
+export function settleWrite(node: Node, env: Env, name: string, isDone: boolean): void {
+  const file = fileOf(node, name);
+  if (isDone && file.writing !== null) file.names = file.writing;
+  else for (const other of file.writing ?? []) file.names.add(other);
+  file.writing = null;
+  file.retryMs = isDone ? 0 : env.nowMs + RETRY_MS;
+  if (isDone) return;
+  for (const dropped of node.checkpoints.dropping.keys()) if (file.names.has(dropped)) file.isDropDue = true;
+}
+
+/** Names that no file mentions any more are free. */
+function freeDropped(node: Node, env: Env, out: Outbox): void {
+  const { dropping, files } = node.checkpoints;
+  for (const [name, removal] of dropping) {
+    if ([...files.values()].some((file) => mentions(file, name))) continue;
+    dropping.delete(name);
+    linesGone(node, env, name, removal, out);
+  }
 }
 
 /** Writes all three files for a clean stop, on behalf of `owner`, and returns the tickets to wait for. */
@@ -149,16 +278,48 @@ function startLines(node: Node): CheckpointLine[] {
   });
 }
 
-function schedule(node: Node): void {
+function highWatermarkMs(node: Node): number {
+  return node.config['replica.high.watermark.checkpoint.interval.ms'];
+}
+
+/** Gives the heap the next deadline. */
+export function scheduleCheckpoints(node: Node): void {
   const { checkpoints } = node;
-  const intervalMs = node.config['replica.high.watermark.checkpoint.interval.ms'];
+  const recovery = fileOf(node, RECOVERY_POINTS);
+  const marks = fileOf(node, HIGH_WATERMARKS);
+  const begins = fileOf(node, LOG_STARTS);
+  const isServing = node.stage === 'serving';
   let deadlineMs = Number.POSITIVE_INFINITY;
-  if (checkpoints.isDirty && checkpoints.highWatermarkTicket === 0) deadlineMs = checkpoints.writtenMs + intervalMs;
-  if (checkpoints.isRecoveryDue && checkpoints.recoveryTicket === 0) deadlineMs = 0;
+  if (mayWrite(node) && checkpoints.highWatermarkTicket === 0) {
+    if (marks.isDropDue) deadlineMs = marks.retryMs;
+    else if (isServing && checkpoints.isDirty) {
+      deadlineMs = Math.max(marks.retryMs, checkpoints.writtenMs + highWatermarkMs(node));
+    }
+  }
+  const wantsRecovery = recovery.isDropDue || (isServing && checkpoints.isRecoveryDue);
+  if (mayWrite(node) && wantsRecovery && checkpoints.recoveryTicket === 0) {
+    deadlineMs = Math.min(deadlineMs, recovery.retryMs);
+  }
+  if (mayWrite(node) && begins.isDropDue && checkpoints.starts.ticket === 0) {
+    deadlineMs = Math.min(deadlineMs, begins.retryMs);
+  }
   setDeadline(node.deadlines, checkpoints, deadlineMs);
 }
 
-function write(node: Node, name: string, lines: CheckpointLine[], owner: number, ticket: number, out: Outbox): void {
+/** Asks for a file to be replaced by these lines; `settleWrite` follows unless the node stops. */
+export function write(
+  node: Node,
+  name: string,
+  lines: CheckpointLine[],
+  owner: number,
+  ticket: number,
+  out: Outbox,
+): void {
+  const file = fileOf(node, name);
+  // Two are under way only in a stop: any of them may be what stays.
+  for (const other of file.writing ?? []) file.names.add(other);
+  file.writing = new Set(lines.map(({ topic, partition }) => partitionName(topic, partition)));
+  file.isDropDue = false;
   const bytes = encodeUtf8(formatCheckpoint(lines));
   out.push({ kind: 'replace', path: `${node.folder}/${name}`, bytes, owner, ticket });
 }
@@ -187,7 +348,9 @@ function linesOf(node: Node, offsetOf: (partition: Partition) => number): Checkp
   const lines: CheckpointLine[] = [];
   for (const topic of node.topics.byName.values()) {
     for (const partition of topic.partitions) {
-      const offset = partition.log.state === 'opening' ? -1 : offsetOf(partition);
+      // One that waits for its name must not be mentioned: its name would never be free.
+      const hasLog = partition.phase === 'log' && partition.log.state !== 'opening';
+      const offset = hasLog ? offsetOf(partition) : -1;
       if (offset >= 0) lines.push({ topic: topic.name, partition: partition.index, offset });
     }
   }

@@ -2,9 +2,10 @@
  * A partition whose topic was deleted: its readers and writers are told at once, then its folder goes.
  *
  * quiet (what its log asked of the disk is answered: an open under way could make a file in a folder of a later topic)
- * → closing (its files) → renaming (to `<topic>-<partition>.<uuid>-delete`, durably: the name is free from then on) →
- * removing. A crash before the rename is durable leaves a folder whose topic id the image does not have; the next start
- * sets it aside. One after it leaves a name that says that it may go.
+ * → closing (its files) → renaming (to `<topic>-<partition>.<uuid>-delete`, durably) → unlisting (its lines go from the
+ * checkpoints: the name is free from then on) → removing. A crash before the rename is durable leaves a folder whose
+ * topic id the image does not have; the next start sets it aside. One after it leaves a name that says that it may go,
+ * and that lines about it may be left.
  */
 import { setDeadline, type Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
@@ -13,6 +14,7 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { failAll } from '../replication/leader.ts';
 import { finishLookup } from './api/02-list-offsets.ts';
+import { dropLines } from './checkpoints.ts';
 import { failStart } from './delete-records.ts';
 import { exitNode } from './exit.ts';
 import { ripen, takeRead } from './fetch.ts';
@@ -34,7 +36,7 @@ export interface Removal extends Timed {
   readonly from: string;
   readonly to: string;
   readonly files: readonly number[];
-  stage: 'quiet' | 'closing' | 'renaming' | 'removing';
+  stage: 'quiet' | 'closing' | 'renaming' | 'unlisting' | 'removing';
   /** Tickets that the stage waits for. */
   readonly awaited: Set<number>;
 }
@@ -124,12 +126,27 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
       out.push({ kind: 'syncFolder', path: node.folder, ...ask() });
       break;
     case 'renaming':
-      removal.stage = 'removing';
-      out.push({ kind: 'remove', path: removal.to, ...ask() });
-      nameIsFree(node, env, removal.name, out);
+      removal.stage = 'unlisting';
+      dropLines(node, env, removal.name, removal, out);
       break;
+    case 'unlisting':
+      break; // It asks nothing itself.
     case 'removing':
       node.machines.delete(removal.owner);
       break;
   }
+}
+
+/** No checkpoint mentions the folder name any more: it is free, and what was set aside goes. */
+export function linesGone(node: Node, env: Env, name: string, removal: Removal | null, out: Outbox): void {
+  if (removal !== null) removeSetAside(node, removal, out);
+  nameIsFree(node, env, name, out);
+}
+
+/** Takes the renamed folder away. */
+export function removeSetAside(node: Node, removal: Removal, out: Outbox): void {
+  removal.stage = 'removing';
+  const ticket = nextTicket(node.ids);
+  removal.awaited.add(ticket);
+  out.push({ kind: 'remove', path: removal.to, owner: removal.owner, ticket });
 }
