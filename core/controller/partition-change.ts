@@ -1,5 +1,6 @@
 /**
- * What happens to a partition when a broker comes or goes: who stays in sync, who leads, who may lead later.
+ * What happens to a partition when a broker comes or goes, when its leader says who is in sync, or when its replicas
+ * move: who stays in sync, who leads, who may lead later.
  *
  * Theory (KIP-966). A leader is chosen from the in-sync set, in the order of preference, so that nothing committed is
  * lost. While fewer replicas than `min.insync.replicas` are in sync, nothing can be committed without those that left
@@ -8,11 +9,17 @@
  * and preferred over any other, and such an election is marked as recovering. Only where a topic allows unclean
  * elections may any replica lead. Without this feature the last in-sync replica never leaves the set.
  *
+ * A move (KIP-455) adds the new replicas to the list first; it is complete when all that are to stay are in sync, and
+ * then those that are to go leave in the same record. Whoever is no replica any more is neither in sync nor eligible.
+ *
  * Pure: a partition goes in, a record or null comes out.
  */
-import { bumpsEpochOnShrink, partitionVersion } from '../metadata/features.ts';
+import { bumpsEpochOnShrink, partitionVersion, recordsDirectories } from '../metadata/features.ts';
 import type { PartitionImage } from '../metadata/image.ts';
-import { type MetadataRecord, partitionChange, type RecordOf } from '../metadata/records.ts';
+import { partitionChange, type RecordOf } from '../metadata/records.ts';
+
+/** Who replicates a partition, and where it is moving: the part of its image that a move changes. */
+export type Assignment = Pick<PartitionImage, 'replicas' | 'directories' | 'addingReplicas' | 'removingReplicas'>;
 
 /** Circumstances shared by the partitions of one topic. */
 export interface ChangeRules {
@@ -24,7 +31,7 @@ export interface ChangeRules {
   /** `preferred` gives the lead to the first replica if it may have it; `unclean` to any that is there. */
   readonly election: 'online' | 'preferred' | 'unclean';
   /** Whether a broker may lead at all; the place of the replica finds its log directory. */
-  readonly isAcceptable: (broker: number, partition: PartitionImage) => boolean;
+  readonly isAcceptable: (broker: number, assignment: Pick<Assignment, 'replicas' | 'directories'>) => boolean;
 }
 
 /** What is wanted of the partition. */
@@ -33,11 +40,22 @@ export interface Wanted {
   readonly isr: readonly number[];
   /** A broker that was shut down uncleanly and is no longer eligible; -1 if none. */
   readonly uncleanBroker: number;
+  /** Who is to replicate it; absent: as before. */
+  readonly assignment?: Assignment;
+  /** Whether its leader still recovers from an unclean election; absent: as before. */
+  readonly leaderRecoveryState?: number;
+}
+
+/** A partition on its way to what is wanted. */
+interface Target {
+  readonly assignment: Assignment;
+  isr: readonly number[];
+  elr: readonly number[];
 }
 
 const NONE: readonly number[] = [];
 
-function isSame(a: readonly number[], b: readonly number[]): boolean {
+function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
@@ -50,33 +68,58 @@ function lacks(a: readonly number[], b: readonly number[]): boolean {
   return false;
 }
 
+/** What is wanted; a move that the in-sync set completes is complete. */
+function targetOf(before: PartitionImage, rules: ChangeRules, wanted: Wanted): Target {
+  let assignment: Assignment = wanted.assignment ?? before;
+  let { isr } = wanted;
+  const { addingReplicas, removingReplicas } = assignment;
+  if (addingReplicas.length > 0 || removingReplicas.length > 0) {
+    const stays = (id: number): boolean => !removingReplicas.includes(id);
+    const replicas = assignment.replicas.filter(stays);
+    const left = isr.filter(stays);
+    if (left.length > 0 && !lacks(left, replicas)) {
+      const directories = assignment.directories.filter((_, index) => stays(assignment.replicas[index] ?? -1));
+      assignment = { replicas, directories, addingReplicas: NONE, removingReplicas: NONE };
+      isr = left;
+    }
+  }
+  return { assignment, isr, elr: eligible(before, rules, wanted.uncleanBroker, isr, assignment.replicas) };
+}
+
 /** The replicas that hold everything committed although they are out of sync. */
-function eligible(before: PartitionImage, rules: ChangeRules, wanted: Wanted): readonly number[] {
-  if (!rules.isElrEnabled || wanted.isr.length >= rules.minInsync) return NONE;
+function eligible(
+  before: PartitionImage,
+  rules: ChangeRules,
+  uncleanBroker: number,
+  isr: readonly number[],
+  replicas: readonly number[],
+): readonly number[] {
+  if (!rules.isElrEnabled || isr.length >= rules.minInsync) return NONE;
   const candidates = [...before.elr];
   for (const id of before.isr) if (!candidates.includes(id)) candidates.push(id);
-  return candidates.filter((id) => !wanted.isr.includes(id) && id !== wanted.uncleanBroker);
+  return candidates.filter((id) => !isr.includes(id) && id !== uncleanBroker && replicas.includes(id));
 }
 
 /** Who is to lead; -1 if nobody may. Whoever is not in the set that counts was elected uncleanly. */
-function elect(before: PartitionImage, rules: ChangeRules, isr: readonly number[], elr: readonly number[]): number {
+function elect(before: PartitionImage, rules: ChangeRules, { assignment, isr, elr }: Target): number {
   const sound = isr.length === 0 ? elr : isr;
-  const preferred = before.replicas[0] ?? -1;
-  if (rules.election === 'preferred' && mayLead(preferred, before, rules, sound)) return preferred;
-  if (mayLead(before.leader, before, rules, sound)) return before.leader;
-  for (const id of before.replicas) if (mayLead(id, before, rules, sound)) return id;
+  const { replicas } = assignment;
+  const preferred = replicas[0] ?? -1;
+  if (rules.election === 'preferred' && mayLead(preferred, assignment, rules, sound)) return preferred;
+  if (mayLead(before.leader, assignment, rules, sound)) return before.leader;
+  for (const id of replicas) if (mayLead(id, assignment, rules, sound)) return id;
   const last = before.lastKnownElr.length === 1 ? (before.lastKnownElr[0] ?? -1) : -1;
   const isDeserted = rules.isElrEnabled && sound.length === 0;
-  if (isDeserted && last >= 0 && rules.isAcceptable(last, before)) return last;
+  if (isDeserted && replicas.includes(last) && rules.isAcceptable(last, assignment)) return last;
   if (rules.election === 'unclean') {
-    for (const id of before.replicas) if (rules.isAcceptable(id, before)) return id;
+    for (const id of replicas) if (rules.isAcceptable(id, assignment)) return id;
   }
   return -1;
 }
 
 /** Whether a replica holds everything committed and is there. */
-function mayLead(id: number, before: PartitionImage, rules: ChangeRules, sound: readonly number[]): boolean {
-  return id >= 0 && sound.includes(id) && rules.isAcceptable(id, before);
+function mayLead(id: number, assignment: Assignment, rules: ChangeRules, sound: readonly number[]): boolean {
+  return id >= 0 && sound.includes(id) && rules.isAcceptable(id, assignment);
 }
 
 /** The record that brings a partition to what is wanted; null if nothing changes. */
@@ -86,32 +129,60 @@ export function changeOf(
   before: PartitionImage,
   rules: ChangeRules,
   wanted: Wanted,
-): MetadataRecord | null {
+): RecordOf<'PartitionChangeRecord'> | null {
   const change = partitionChange(partitionVersion(rules.level), topicId, partitionId);
   const { value } = change;
-  let isr = wanted.isr;
-  let elr = eligible(before, rules, wanted);
-  const leader = elect(before, rules, isr, elr);
-  if (leader !== before.leader) {
-    value.leader = leader;
-    const isUnclean = leader >= 0 && !(isr.length === 0 ? elr : isr).includes(leader);
-    if (isUnclean) {
-      isr = [leader];
-      elr = NONE;
-      if (before.leaderRecoveryState !== 1) value.leaderRecoveryState = 1;
-    } else if (elr.includes(leader)) {
-      isr = [leader];
-      elr = elr.filter((id) => id !== leader);
-    }
-  }
+  const target = targetOf(before, rules, wanted);
+  const recovery = wanted.leaderRecoveryState ?? before.leaderRecoveryState;
+  if (recovery !== before.leaderRecoveryState) value.leaderRecoveryState = recovery;
+  setLeader(before, rules, target, change);
+  const { isr, elr } = target;
   if (!isSame(elr, before.elr)) value.eligibleLeaderReplicas = [...elr];
   const mayBeEmpty = rules.isElrEnabled;
   // Records and images share arrays; neither changes them.
   if ((isr.length > 0 || mayBeEmpty) && !isSame(isr, before.isr)) value.isr = isr as number[];
-  const needsEpoch = value.leader === -2 && value.isr !== null && bumpsEpochOnShrink(rules.level);
-  if (needsEpoch && lacks(isr, before.isr)) value.leader = before.leader;
+  const isShrunk = value.isr !== null && lacks(isr, before.isr) && bumpsEpochOnShrink(rules.level);
+  // Who is no replica any more must stop, and hears of it by a new leader epoch.
+  const isLeft = target.assignment !== before && lacks(target.assignment.replicas, before.replicas);
+  if (value.leader === -2 && (isShrunk || isLeft)) value.leader = before.leader;
   if (rules.isElrEnabled) rememberLeader(before, change);
+  if (target.assignment !== before) setAssignment(before, rules, target.assignment, change);
   return isNothing(change) ? null : change;
+}
+
+/** Elects, and settles what an election outside of the in-sync set makes of it. */
+function setLeader(
+  before: PartitionImage,
+  rules: ChangeRules,
+  target: Target,
+  { value }: RecordOf<'PartitionChangeRecord'>,
+): void {
+  const leader = elect(before, rules, target);
+  if (leader === before.leader) return;
+  value.leader = leader;
+  const { isr, elr } = target;
+  const isUnclean = leader >= 0 && !(isr.length === 0 ? elr : isr).includes(leader);
+  if (isUnclean) {
+    target.isr = [leader];
+    target.elr = NONE;
+    value.leaderRecoveryState = before.leaderRecoveryState === 1 ? -1 : 1;
+  } else if (elr.includes(leader)) {
+    target.isr = [leader];
+    target.elr = elr.filter((id) => id !== leader);
+  }
+}
+
+function setAssignment(
+  before: PartitionImage,
+  rules: ChangeRules,
+  after: Assignment,
+  { value }: RecordOf<'PartitionChangeRecord'>,
+): void {
+  if (!isSame(after.replicas, before.replicas)) value.replicas = [...after.replicas];
+  if (!isSame(after.addingReplicas, before.addingReplicas)) value.addingReplicas = [...after.addingReplicas];
+  if (!isSame(after.removingReplicas, before.removingReplicas)) value.removingReplicas = [...after.removingReplicas];
+  const isNamed = recordsDirectories(rules.level) && !isSame(after.directories, before.directories);
+  if (isNamed) value.directories = [...after.directories];
 }
 
 /** Keeps who led last when nobody is left, and forgets it once somebody leads. */
@@ -128,5 +199,6 @@ function rememberLeader(before: PartitionImage, { value }: RecordOf<'PartitionCh
 
 function isNothing({ value }: RecordOf<'PartitionChangeRecord'>): boolean {
   if (value.isr !== null || value.leader !== -2 || value.leaderRecoveryState !== -1) return false;
-  return value.eligibleLeaderReplicas === null && value.lastKnownElr === null;
+  if (value.replicas !== null || value.addingReplicas !== null || value.removingReplicas !== null) return false;
+  return value.eligibleLeaderReplicas === null && value.lastKnownElr === null && value.directories === null;
 }
