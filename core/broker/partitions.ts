@@ -150,6 +150,7 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       if (node.boot !== null) bootPartitionOpened(node, env, out);
       break;
     case 'durable':
+    case 'truncated':
       break; // Settling the partition sees it.
     case 'cutBack':
       cutBack(partition.leader, event.offset, node.finished);

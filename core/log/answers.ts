@@ -15,6 +15,7 @@ import { shrinkRing } from './ring.ts';
 import { writeEpochs } from './roll.ts';
 import { noteWritten, pumpSyncs, settle, writtenEnd } from './settle.ts';
 import type { Ask, Log, Segment, Write } from './state.ts';
+import { takeTruncation } from './truncate.ts';
 import type { LogEvent } from './types.ts';
 
 type Failed = Extract<DiskInput, { kind: 'diskFailed' }>;
@@ -25,6 +26,7 @@ export function failLog(log: Log, detail: string, out: Outbox, events: LogEvent[
   log.state = 'failed';
   log.asks = null;
   log.opening = null;
+  log.truncation = null;
   log.writes = [];
   log.unsettled = null;
   log.flushAtMs = Infinity;
@@ -71,6 +73,9 @@ export function takeAnswer(log: Log, env: Env, what: Ask, input: DiskInput, out:
       break;
     case 'opening':
       takeOpening(log, env, input, out, events);
+      break;
+    case 'truncation':
+      takeTruncation(log, env, what.truncation, input, out);
       break;
     case 'remove':
       log.removesLeft--;

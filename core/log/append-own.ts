@@ -12,9 +12,9 @@ import { lastEpoch } from './epochs.ts';
 import type { Log } from './state.ts';
 import type { AppendOutcome } from './types.ts';
 
-/** How many more appends the log takes before the disk must answer; 0 while it is not open. */
+/** How many more appends the log takes before the disk must answer; 0 while it is not open or is being cut. */
 export function roomOfLog(log: Log): number {
-  return log.state === 'open' ? WRITES_MAX - log.writes.length : 0;
+  return log.state === 'open' && log.truncation === null ? WRITES_MAX - log.writes.length : 0;
 }
 
 /** Appends one batch of our own making, of any kind; base offset and leader epoch are set anew. Only with room. */

@@ -36,6 +36,7 @@ export function appendAsLeader(
   out: Outbox,
 ): AppendOutcome {
   if (log.state !== 'open') return refuse(ErrorCode.KAFKA_STORAGE_ERROR, 'the log is not open');
+  if (log.truncation !== null) return refuse(ErrorCode.KAFKA_STORAGE_ERROR, 'the log is being cut');
   if (log.writes.length >= WRITES_MAX) return refuse(ErrorCode.KAFKA_STORAGE_ERROR, 'the disk does not answer');
   assert(leaderEpoch >= lastEpoch(log.epochs), 'a leader appends under the latest epoch');
   const refusal = validate(log, env, records);
@@ -216,6 +217,7 @@ function noteAppend(
     baseSequence: batch.baseSequence(view, 0),
     producerEpoch: batch.producerEpoch(view, 0),
     producerBefore: before ?? null,
+    producersBefore: null,
     firstTimestampBefore: segment.firstTimestampMs,
     maxTimestampBefore: segment.maxTimestampMs,
     maxTimestampOffsetBefore: segment.maxTimestampOffset,

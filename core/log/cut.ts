@@ -14,10 +14,10 @@ import { cutEpochs } from './epochs.ts';
 import { breakIndex, closeFiles, pushTidy, removeSegment, unname } from './files.ts';
 import { INDEX_ENTRY_BYTES, TIME_ENTRY_BYTES } from './index.ts';
 import { pathOf, SNAPSHOT_SUFFIX } from './names.ts';
-import { undoAppend } from './producers.ts';
+import { type Producer, undoAppend } from './producers.ts';
 import { cutRing } from './ring.ts';
 import { writeEpochs } from './roll.ts';
-import type { Log, Segment, Write } from './state.ts';
+import type { Log, ProducerUndo, Segment, Write } from './state.ts';
 import type { LogEvent } from './types.ts';
 
 /** The append `failed` did not happen, nor did anything after it. */
@@ -59,6 +59,7 @@ function undoWrites(log: Log, failed: Write): void {
     const write = log.writes.pop();
     assert(write !== undefined, 'a failed write is among the writes');
     log.asks?.delete(write.ticket);
+    if (log.producers !== null && write.producersBefore !== null) undoAll(log.producers, write.producersBefore);
     if (write.producerId >= 0 && log.producers !== null) {
       undoAppend(log.producers, write.producerId, write.producerBefore, write.producerEpoch, write.baseSequence);
     }
@@ -66,7 +67,17 @@ function undoWrites(log: Log, failed: Write): void {
   }
 }
 
-function removeSegmentsAfter(log: Log, segment: Segment, out: Outbox): boolean {
+/** A follower knows of its producers what the leader sent: what was unknown before is unknown again. */
+function undoAll(producers: Map<number, Producer>, undo: readonly ProducerUndo[]): void {
+  for (let i = undo.length - 1; i >= 0; i--) {
+    const { producerId, before } = undo[i] as ProducerUndo;
+    if (before === null) producers.delete(producerId);
+    else producers.set(producerId, before);
+  }
+}
+
+/** Removes the segments behind `segment` with their snapshots. True if there were any. */
+export function removeSegmentsAfter(log: Log, segment: Segment, out: Outbox): boolean {
   let isRemoved = false;
   for (;;) {
     const last = log.segments[log.segments.length - 1] as Segment;
@@ -81,7 +92,7 @@ function removeSegmentsAfter(log: Log, segment: Segment, out: Outbox): boolean {
 }
 
 /** A snapshot that speaks of batches that were taken back would make their retries look like duplicates. */
-function removeSnapshot(log: Log, offset: number, out: Outbox): void {
+export function removeSnapshot(log: Log, offset: number, out: Outbox): void {
   pushTidy(log, out, { kind: 'remove', path: pathOf(log.folder, offset, SNAPSHOT_SUFFIX) });
 }
 

@@ -19,22 +19,26 @@ import { shrinkRing } from './ring.ts';
 import { writeSnapshot } from './roll.ts';
 import { pumpSyncs, settle, wantSync, writtenEnd } from './settle.ts';
 import { activeSegment, type Log } from './state.ts';
+import { goOnTruncating, keepTail } from './truncate.ts';
 import type { LogEvent } from './types.ts';
 
 export { appendAsLeader } from './append.ts';
 export { appendOwn, roomOfLog } from './append-own.ts';
+export { appendAsFollower } from './follow.ts';
 export { openLog } from './opening.ts';
 export { type ReadRequest, readLog } from './read.ts';
 export { recoveryPoint } from './settle.ts';
 export { createLog, type DamagedRange, type Log, type LogOptions } from './state.ts';
 export { findTimestamp, maxTimestamp, type TimestampOutcome } from './timestamp.ts';
 export { deleteBelow, rollLog } from './trim.ts';
+export { keepTail, resetTo, truncateTo } from './truncate.ts';
 
 /** Takes an answer of the disk whose owner is `log.owner`. One for a ticket that is not known any more is dropped. */
 export function stepLog(log: Log, env: Env, input: DiskInput, out: Outbox, events: LogEvent[]): void {
   const what = takeAsk(log, input.ticket);
   if (what === undefined) return;
   takeAnswer(log, env, what, input, out, events);
+  if (log.truncation !== null) goOnTruncating(log, env, out, events);
   if (log.state === 'closing') goOnClosing(log, out, events);
   if (log.asks !== null && log.asks.size === 0) log.asks = null;
 }
@@ -81,6 +85,7 @@ export function recentBytes(log: Log): number {
 export function closeLog(log: Log, env: Env, out: Outbox): void {
   assert(log.state === 'open', 'only an open log is closed');
   log.state = 'closing';
+  keepTail(log);
   const segment = activeSegment(log);
   wantSync(log);
   if (segment.isOnDisk && segment.lastTimeMs < segment.maxTimestampMs && !segment.isIndexBroken) {

@@ -170,6 +170,29 @@ export function undoAppend(
   });
 }
 
+/**
+ * The log was cut and ends at `end`: forgets the batches that are gone. Where all that are kept of a producer are gone,
+ * the sequence before them is still known if it wrote more; one that began in what was cut is not known any more.
+ */
+export function cutProducers(producers: Map<number, Producer>, end: number): void {
+  for (const [producerId, producer] of producers) {
+    const gone = producer.batches.filter((batch) => batch.lastOffset >= end);
+    const oldest = gone[0];
+    if (oldest === undefined) continue;
+    const batches = producer.batches.filter((batch) => batch.lastOffset < end);
+    const lost = sequenceDistance(oldest.firstSequence, producer.lastSequence) + 1;
+    const knownRecords = producer.knownRecords - lost;
+    if (knownRecords <= 0) {
+      producers.delete(producerId);
+      continue;
+    }
+    const lastSequence = oldest.firstSequence === 0 ? SEQUENCES - 1 : oldest.firstSequence - 1;
+    const isOpen = producer.transactionFirstOffset < end;
+    const transactionFirstOffset = isOpen ? producer.transactionFirstOffset : -1;
+    producers.set(producerId, { ...producer, lastSequence, batches, knownRecords, transactionFirstOffset });
+  }
+}
+
 /** Forgets producers that have not written for `expirationMs` and have no transaction open. */
 export function expireProducers(producers: Map<number, Producer>, nowMs: number, expirationMs: number): void {
   for (const [producerId, producer] of producers) {

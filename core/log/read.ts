@@ -13,6 +13,7 @@ import { ErrorCode } from '../protocol/errors.ts';
 import { advanceJob } from './cold.ts';
 import type { Hunt } from './damage.ts';
 import { findRecent, type RecentBatch, type Ring } from './ring.ts';
+import { writtenEnd } from './settle.ts';
 import { damageFrom, type Log, type Segment, segmentIndexFor } from './state.ts';
 import type { ReadOutcome } from './types.ts';
 
@@ -84,7 +85,13 @@ export function readLog(log: Log, env: Env, request: ReadRequest, out: Outbox): 
   }
   if (log.jobs !== null && log.jobs.length >= JOBS_MAX) return NOTHING;
   const purpose: Purpose = { kind: 'fetch', sizeBytesMax: request.sizeBytesMax, minOne: request.minOne };
-  const job = startJob(log, purpose, offset, upTo, Math.max(0, segmentIndexFor(log, offset)));
+  const job = startJob(
+    log,
+    purpose,
+    offset,
+    Math.min(upTo, writtenEnd(log)),
+    Math.max(0, segmentIndexFor(log, offset)),
+  );
   advanceJob(log, env, job, out);
   return { kind: 'pending', ticket: job.ticket };
 }

@@ -18,6 +18,7 @@ import type { Opening } from './opening.ts';
 import type { Producer } from './producers.ts';
 import type { ReadJob } from './read.ts';
 import type { Ring } from './ring.ts';
+import type { Truncation } from './truncate.ts';
 import type { LogConfig } from './types.ts';
 
 /** Offsets whose bytes are bad or gone: a fetch there is answered by CORRUPT_MESSAGE. */
@@ -87,6 +88,12 @@ export interface Segment {
   isGone: boolean;
 }
 
+/** What was known of a producer before a batch of its was appended; null for nothing. */
+export interface ProducerUndo {
+  readonly producerId: number;
+  readonly before: Producer | null;
+}
+
 /** An append that the disk has not answered, and what it takes to undo it. */
 export interface Write {
   readonly kind: 'append';
@@ -95,13 +102,15 @@ export interface Write {
   /** Where the batch begins in the file. */
   readonly position: number;
   readonly base: number;
-  readonly next: number;
+  next: number;
   isDone: boolean;
-  /** -1 when the batch has no producer. */
+  /** -1 when the batch has no producer, or there are several batches. */
   readonly producerId: number;
   readonly baseSequence: number;
   readonly producerEpoch: number;
   readonly producerBefore: Producer | null;
+  /** Of several batches, in their order: what was known of the producer of each. Null for a leader's append. */
+  readonly producersBefore: readonly ProducerUndo[] | null;
   readonly firstTimestampBefore: number;
   readonly maxTimestampBefore: number;
   readonly maxTimestampOffsetBefore: number;
@@ -134,6 +143,7 @@ export type Ask =
   | { readonly kind: 'read'; readonly job: ReadJob }
   | { readonly kind: 'opening' }
   | { readonly kind: 'closing' }
+  | { readonly kind: 'truncation'; readonly truncation: Truncation }
   | { readonly kind: 'epochs' }
   | { readonly kind: 'snapshot'; readonly offset: number }
   | { readonly kind: 'remove' }
@@ -187,6 +197,8 @@ export interface Log {
   cursors: Cursor[] | null;
   jobs: ReadJob[] | null;
   opening: Opening | null;
+  /** A cut that waits for the disk: see `truncate.ts`. */
+  truncation: Truncation | null;
   /** Every record below it is to be synced without further ado. */
   syncTo: number;
   /** With `flush.messages` above 1: records since the last background sync was asked for. */
@@ -236,6 +248,7 @@ export function createLog(options: LogOptions): Log {
     cursors: null,
     jobs: null,
     opening: null,
+    truncation: null,
     syncTo: 0,
     unsyncedRecords: 0,
     flushAtMs: Infinity,

@@ -57,10 +57,11 @@ function epochsFrom(entries: readonly EpochEntry[], start: number): readonly Epo
 
 /**
  * Starts a new segment, so that what is in the log by now can go as a whole later. Nothing happens where the active
- * segment is empty or names are being removed.
+ * segment is empty, names are being removed, or the tail is being cut.
  */
 export function rollLog(log: Log, env: Env, out: Outbox): void {
-  if (log.state !== 'open' || log.removesLeft > 0 || activeSegment(log).sizeBytes === 0) return;
+  if (log.state !== 'open' || log.removesLeft > 0 || log.truncation !== null || activeSegment(log).sizeBytes === 0)
+    return;
   roll(log, env, out);
   pumpSyncs(log, out);
 }

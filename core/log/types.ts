@@ -34,6 +34,21 @@ export interface AppendOutcome {
   readonly duplicate: boolean;
 }
 
+/** The answer to an append as a follower: at once, before anything is on the disk. */
+export interface FollowerOutcome {
+  /**
+   * 0 when every whole batch is in the log. CORRUPT_MESSAGE: a batch was bad, or none was whole; those before it are in
+   * the log. KAFKA_STORAGE_ERROR: the log takes nothing for now.
+   */
+  readonly error: number;
+  /** For people, null when there is nothing to add. */
+  readonly message: string | null;
+  /** The end of the log: what to fetch next. */
+  readonly nextOffset: number;
+  /** Bytes of the batches that were taken. */
+  readonly usedBytes: number;
+}
+
 /** The answer to a read. Parts are whole batches in offset order; views that must not be changed. */
 export type ReadOutcome =
   | { readonly kind: 'batches'; readonly parts: readonly Uint8Array[]; readonly sizeBytes: number }
@@ -58,6 +73,8 @@ export type LogEvent =
   | { readonly kind: 'durable' }
   /** The appends from this offset on did not happen (disk full): `log.end` is back here. Answer KAFKA_STORAGE_ERROR. */
   | { readonly kind: 'cutBack'; readonly offset: number }
+  /** What was to be cut away is gone (`truncateTo`, `resetTo`): `log.end` is this offset. */
+  | { readonly kind: 'truncated'; readonly offset: number }
   | { readonly kind: 'readDone'; readonly ticket: number; readonly outcome: ReadOutcome }
   | { readonly kind: 'timestampFound'; readonly ticket: number; readonly found: TimestampFound }
   /** A clean close is done: all synced, snapshot written. */
