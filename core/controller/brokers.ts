@@ -14,6 +14,7 @@ import { type MetadataRecord, metadataRecord } from '../metadata/records.ts';
 import { brokerRecord } from '../metadata/snapshot.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
+import { addOfflineDirectories } from './directories.ts';
 import { addPartitionChanges, leadsAny } from './elections.ts';
 import { type Context, type Controller, freshSession, type Handled } from './state.ts';
 
@@ -75,13 +76,24 @@ function registrationProblem(controller: Controller, context: Context, request: 
   if (request.clusterId !== config.clusterId) return ErrorCode.INCONSISTENT_CLUSTER_ID;
   const existing = image.cluster.brokers.get(request.brokerId);
   if (existing !== undefined && existing.incarnationId !== request.incarnationId) {
-    if (hasSession(controller, request.brokerId, context.nowMs)) return ErrorCode.DUPLICATE_BROKER_REGISTRATION;
+    const isOver = hasLeft(controller, existing, request);
+    if (!isOver && hasSession(controller, request.brokerId, context.nowMs))
+      return ErrorCode.DUPLICATE_BROKER_REGISTRATION;
   }
   if (request.isMigratingZkBroker) return ErrorCode.BROKER_ID_NOT_REGISTERED;
   if (recordsDirectories(metadataLevel(image)) && !areDirectoriesFree(image, request)) {
     return ErrorCode.INVALID_REGISTRATION;
   }
   return supportsAll(image, request) ? ErrorCode.NONE : ErrorCode.UNSUPPORTED_VERSION;
+}
+
+/**
+ * Whether the earlier life of a broker is over before its session is: its connection has ended, and the newcomer has
+ * the log directories that a living process keeps locked.
+ */
+function hasLeft(controller: Controller, existing: BrokerImage, { logDirs }: RequestOf<62>): boolean {
+  const isCut = controller.sessions.get(existing.id)?.isCut ?? false;
+  return isCut && logDirs.length > 0 && logDirs.every((dir) => existing.logDirs.includes(dir));
 }
 
 /** Whether an unfenced broker has been heard of within a session. */
@@ -131,11 +143,14 @@ export function heartbeat(
   const session = controller.sessions.get(broker.id) ?? freshSession(context.nowMs);
   controller.sessions.set(broker.id, session);
   session.heardMs = context.nowMs;
+  session.isCut = false;
   session.metadataOffset = Math.max(session.metadataOffset, request.currentMetadataOffset);
   const isCaughtUp = request.currentMetadataOffset >= broker.epoch;
   const state = stateOf(broker);
-  const after = nextState(controller, broker, request, isCaughtUp);
   const records: MetadataRecord[] = [];
+  // Directories that failed come first: what the broker is to be follows from the next heartbeat.
+  const isNews = addOfflineDirectories(controller, broker, request.offlineLogDirs, records);
+  const after = isNews ? state : nextState(controller, context, broker, request, isCaughtUp);
   if (after !== state) enter(controller, context, broker, after, records);
   addCordons(controller, broker, request, records);
   const isFenced = after === 'fenced' || after === 'shutDown';
@@ -144,7 +159,13 @@ export function heartbeat(
   return { records, response, isAtomic: false };
 }
 
-function nextState(controller: Controller, broker: BrokerImage, request: RequestOf<63>, isCaughtUp: boolean): State {
+function nextState(
+  controller: Controller,
+  context: Context,
+  broker: BrokerImage,
+  request: RequestOf<63>,
+  isCaughtUp: boolean,
+): State {
   const state = stateOf(broker);
   switch (state) {
     case 'fenced':
@@ -156,15 +177,17 @@ function nextState(controller: Controller, broker: BrokerImage, request: Request
       return leadsAny(controller.image, broker.id) ? 'shuttingDown' : 'shutDown';
     default: {
       if (leadsAny(controller.image, broker.id)) return 'shuttingDown';
-      const session = controller.sessions.get(broker.id);
+      const session = controller.sessions.get(broker.id) ?? freshSession(context.nowMs);
+      // Another controller began this: what it wrote is below the end.
+      if (session.shutdownOffset < 0) session.shutdownOffset = context.nextOffset - 1;
       // It goes when every broker that takes part has learnt who leads in its place.
-      return (session?.shutdownOffset ?? -1) <= lowestOffset(controller, broker.id) ? 'shutDown' : 'shuttingDown';
+      return session.shutdownOffset <= lowestOffset(controller, broker.id) ? 'shutDown' : 'shuttingDown';
     }
   }
 }
 
 /** Up to where every broker that takes part, `id` aside, has applied the log; Infinity if there is none. */
-function lowestOffset(controller: Controller, id: number): number {
+export function lowestOffset(controller: Controller, id: number): number {
   let lowest = Infinity;
   for (const broker of controller.image.cluster.brokers.values()) {
     if (broker.id === id || broker.fenced || broker.inControlledShutdown) continue;
@@ -227,10 +250,13 @@ function addCordons(
   records.push(registrationChange(broker, 3, { cordonedLogDirs: cordoned }));
 }
 
-/** The records that fence a broker; none if it is fenced or unknown. They may be in several batches. */
-export function fenceBroker(controller: Controller, id: number): readonly MetadataRecord[] {
+/**
+ * The records that fence a broker; none if it is fenced, unknown, or in another life than `epoch` says, which is -1 for
+ * any. They may be in several batches.
+ */
+export function fenceBroker(controller: Controller, id: number, epoch = -1): readonly MetadataRecord[] {
   const broker = controller.image.cluster.brokers.get(id);
-  if (broker === undefined || broker.fenced) return [];
+  if (broker === undefined || broker.fenced || (epoch >= 0 && broker.epoch !== epoch)) return [];
   const records: MetadataRecord[] = [];
   addFencing(controller, broker, records);
   return records;
@@ -253,6 +279,24 @@ export function controllerDeadlineMs(controller: Controller): number {
     if (!isFenced) deadlineMs = Math.min(deadlineMs, session.heardMs + controller.config.sessionTimeoutMs);
   }
   return deadlineMs;
+}
+
+/** UnregisterBroker. What it held counts as gone: it is neither in sync nor eligible any more. */
+export function unregisterBroker(
+  controller: Controller,
+  _context: Context,
+  request: RequestOf<64>,
+): Handled<ResponseInputOf<64>> {
+  const broker = controller.image.cluster.brokers.get(request.brokerId);
+  if (broker === undefined) {
+    const errorMessage = `Broker ID ${request.brokerId} is not currently registered`;
+    return refused({ throttleTimeMs: 0, errorCode: ErrorCode.BROKER_ID_NOT_REGISTERED, errorMessage });
+  }
+  const { id: brokerId, epoch: brokerEpoch } = broker;
+  const records: MetadataRecord[] = [];
+  addPartitionChanges(controller, { leaving: brokerId, joining: -1, unclean: brokerId }, records);
+  records.push(metadataRecord('UnregisterBrokerRecord', 0, { brokerId, brokerEpoch }));
+  return { records, response: { throttleTimeMs: 0, errorCode: ErrorCode.NONE, errorMessage: null }, isAtomic: false };
 }
 
 /** ControllerRegistration. */

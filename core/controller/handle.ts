@@ -8,15 +8,18 @@ import { metadataRecord } from '../metadata/records.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts';
-import { heartbeat, registerBroker, registerController } from './brokers.ts';
+import { alterPartition } from './alter-partition.ts';
+import { heartbeat, registerBroker, registerController, unregisterBroker } from './brokers.ts';
 import { createPartitions } from './create-partitions.ts';
 import { createTopics } from './create-topics.ts';
 import { deleteTopics } from './delete-topics.ts';
+import { assignReplicasToDirs } from './directories.ts';
+import { electLeaders } from './elect-leaders.ts';
 import { type Context, type Controller, type Handled, RECORDS_PER_REQUEST_MAX } from './state.ts';
 import { updateFeatures } from './update-features.ts';
 
 /** The APIs that the controller serves, by key. */
-export type ControllerKey = 19 | 20 | 33 | 37 | 44 | 57 | 62 | 63 | 67 | 70;
+export type ControllerKey = 19 | 20 | 33 | 37 | 43 | 44 | 56 | 57 | 62 | 63 | 64 | 67 | 70 | 73;
 
 type Handler<K extends ControllerKey> = (
   controller: Controller,
@@ -30,12 +33,16 @@ const HANDLERS: { readonly [K in ControllerKey]: Handler<K> } = {
   20: deleteTopics,
   33: alterConfigs,
   37: createPartitions,
+  43: electLeaders,
   44: incrementalAlterConfigs,
+  56: alterPartition,
   57: updateFeatures,
   62: registerBroker,
   63: heartbeat,
+  64: unregisterBroker,
   67: allocateProducerIds,
   70: registerController,
+  73: assignReplicasToDirs,
 };
 
 /** Whether the controller serves an API. */

@@ -17,10 +17,11 @@ import {
 import { imageFromRecords, snapshotRecords, snapshotSlice } from '../metadata/snapshot.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { fenceBroker } from './brokers.ts';
+import { balance, electUncleanly } from './duties.ts';
 import { type ControllerKey, handle } from './handle.ts';
 import { type Controller, type ControllerConfig, createController, replayRecords } from './state.ts';
 
-/** What the controller is asked: a request of its API, with as many fresh uuids as `idsNeeded` says, or to fence. */
+/** What the controller is asked: a request of its API, with as many fresh uuids as `idsNeeded` says, or a duty. */
 export type ControllerRequest =
   | {
       readonly kind: 'api';
@@ -29,8 +30,12 @@ export type ControllerRequest =
       readonly body: RequestOf<ControllerKey>;
       readonly ids: string[];
     }
-  /** The broker is known to be dead, or was silent for a session. Its response is null. */
-  | { readonly kind: 'fence'; readonly broker: number };
+  /** The broker is known to be dead, or was silent for a session: in the life of `epoch`, or any. No response. */
+  | { readonly kind: 'fence'; readonly broker: number; readonly epoch?: number }
+  /** Leads are given back to those who are preferred. No response. */
+  | { readonly kind: 'balance' }
+  /** Partitions without a leader that anyone may lead are given one. No response. */
+  | { readonly kind: 'electUncleanly' };
 
 /** A request of the controller's API, its body that of its key. */
 export function controllerRequest<K extends ControllerKey>(
@@ -139,11 +144,26 @@ function decide(
   context: HandleContext,
   request: ControllerRequest,
 ): Decision<ControllerShapes> {
-  if (request.kind === 'fence') {
-    return { records: fenceBroker(controller, request.broker), response: null, isAtomic: false };
+  if (request.kind !== 'api') {
+    return { records: dutyRecords(controller, context.nowMs, request), response: null, isAtomic: false };
   }
   const { apiKey, version, body, ids } = request;
   return handle(controller, { ...context, ids }, apiKey, version, body);
+}
+
+function dutyRecords(
+  controller: Controller,
+  nowMs: number,
+  duty: Exclude<ControllerRequest, { readonly kind: 'api' }>,
+): readonly MetadataRecord[] {
+  switch (duty.kind) {
+    case 'fence':
+      return fenceBroker(controller, duty.broker, duty.epoch);
+    case 'balance':
+      return balance(controller, nowMs);
+    default:
+      return electUncleanly(controller);
+  }
 }
 
 function decodeMetadataProblem(value: Uint8Array): { readonly record: MetadataRecord } | { readonly problem: string } {

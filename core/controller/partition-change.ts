@@ -21,6 +21,12 @@ import { partitionChange, type RecordOf } from '../metadata/records.ts';
 /** Who replicates a partition, and where it is moving: the part of its image that a move changes. */
 export type Assignment = Pick<PartitionImage, 'replicas' | 'directories' | 'addingReplicas' | 'removingReplicas'>;
 
+/** The assignment of a partition as it is. */
+export function assignmentOf(partition: PartitionImage): Assignment {
+  const { replicas, directories, addingReplicas, removingReplicas } = partition;
+  return { replicas, directories, addingReplicas, removingReplicas };
+}
+
 /** Circumstances shared by the partitions of one topic. */
 export interface ChangeRules {
   /** Of metadata.version. */

@@ -7,15 +7,16 @@
  * controller it may run ahead of what brokers know. When an append fails, the whole state is dropped and built again
  * from the committed log.
  *
- * Three parts of the state are not in the log, because losing them is harmless: when each broker was last heard of
- * (a new controller starts everyone afresh), the dice of placement, and an index that follows from the image.
+ * Some parts of the state are not in the log, because losing them is harmless: when each broker was last heard of (a
+ * new controller asks, see `probing.ts`), the dice of placement, what is to be done next (`duties.ts`), and an index
+ * that follows from the image.
  *
  * Handlers need what they cannot make: the time, uuids, the offset of their first record. Those come in `Context`.
  */
 import { assert } from '../lib/assert.ts';
 import { applyRecord, draftImage, type MetadataDelta, publishDraft } from '../metadata/draft.ts';
 import type { NodeSettings } from '../metadata/effective.ts';
-import type { MetadataImage, Provenance } from '../metadata/image.ts';
+import { type ConfigResource, type MetadataImage, type Provenance, ResourceType } from '../metadata/image.ts';
 import type { MetadataRecord } from '../metadata/records.ts';
 import { mapEntries } from '../metadata/sharded-map.ts';
 import { collisionKey } from '../metadata/topic-names.ts';
@@ -29,6 +30,8 @@ export interface ControllerConfig extends NodeSettings {
   readonly replicationFactor: number;
   /** broker.session.timeout.ms: a broker that is silent for so long is fenced. */
   readonly sessionTimeoutMs: number;
+  /** How often leads are given back to the preferred replicas, ms; Infinity or absent: never. */
+  readonly balanceIntervalMs?: number;
 }
 
 /** What is known of a broker's life beside the log. */
@@ -39,6 +42,8 @@ export interface BrokerSession {
   metadataOffset: number;
   /** Where the log ended when it began to shut down; -1 if it has not. */
   shutdownOffset: number;
+  /** Whether no connection is known any more on which it was heard of. */
+  isCut: boolean;
 }
 
 /** The state. */
@@ -52,6 +57,10 @@ export interface Controller {
   readonly lookalikes: Map<string, readonly string[]>;
   /** Dice of placement: 32 bits. */
   dice: number;
+  /** When leads are given back next, on this node's monotonic clock; Infinity for never. */
+  balanceAtMs: number;
+  /** Whether a partition without a leader may have been allowed since to be led by anyone. */
+  mayElectUncleanly: boolean;
 }
 
 /** What comes from outside with every request. */
@@ -94,7 +103,15 @@ export function createController(
   seed: number,
   nowMs: number,
 ): Controller {
-  const controller: Controller = { config, image, sessions: new Map(), lookalikes: new Map(), dice: seed | 0 };
+  const controller: Controller = {
+    config,
+    image,
+    sessions: new Map(),
+    lookalikes: new Map(),
+    dice: seed | 0,
+    balanceAtMs: nowMs + (config.balanceIntervalMs ?? Infinity),
+    mayElectUncleanly: true,
+  };
   for (const broker of image.cluster.brokers.values()) {
     const isOwn = broker.id === config.nodeId;
     if (!broker.fenced && !isOwn) controller.sessions.set(broker.id, freshSession(nowMs));
@@ -105,7 +122,7 @@ export function createController(
 
 /** A session that begins now. */
 export function freshSession(nowMs: number): BrokerSession {
-  return { heardMs: nowMs, metadataOffset: -1, shutdownOffset: -1 };
+  return { heardMs: nowMs, metadataOffset: -1, shutdownOffset: -1, isCut: false };
 }
 
 /**
@@ -129,8 +146,14 @@ export function replayRecords(
     if (before === null && after !== null) addLookalike(controller.lookalikes, after.name);
     if (before !== null && after === null) dropLookalike(controller.lookalikes, before.name);
   }
+  if (delta.configs.some(mayAllowUncleanElections)) controller.mayElectUncleanly = true;
   for (const id of delta.brokers) if (!delta.after.cluster.brokers.has(id)) controller.sessions.delete(id);
   return delta;
+}
+
+/** Whether the settings of topics may have changed with those of a resource. */
+function mayAllowUncleanElections({ type }: ConfigResource): boolean {
+  return type === ResourceType.TOPIC || type === ResourceType.BROKER;
 }
 
 function addLookalike(lookalikes: Map<string, readonly string[]>, name: string): void {
@@ -165,4 +188,9 @@ export function takeId(context: Context): string {
 export function isActive(image: MetadataImage, broker: number): boolean {
   const found = image.cluster.brokers.get(broker);
   return found !== undefined && !found.fenced && !found.inControlledShutdown;
+}
+
+/** Whether an epoch is that of a registered broker's present life. */
+export function isCurrentLife(image: MetadataImage, broker: number, epoch: number): boolean {
+  return image.cluster.brokers.get(broker)?.epoch === epoch;
 }

@@ -149,7 +149,7 @@ export function addPartition(draft: TopicsDraft, record: RecordValue<'PartitionR
   return null;
 }
 
-/** Replays a PartitionChangeRecord. Setting the leader, even to who it is, begins a new leader epoch. */
+/** Replays a PartitionChangeRecord. */
 export function changePartition(draft: TopicsDraft, record: RecordValue<'PartitionChangeRecord'>): string | null {
   const topic = touch(draft, record.topicId);
   if (topic === undefined) return `A partition of a topic is changed that does not exist, ${record.topicId}.`;
@@ -157,7 +157,7 @@ export function changePartition(draft: TopicsDraft, record: RecordValue<'Partiti
   if (before === undefined || before === GAP) {
     return `Partition ${record.partitionId} of topic ${topic.name} is changed, but does not exist.`;
   }
-  put(topic, record.partitionId, changed(before, record));
+  put(topic, record.partitionId, changedPartition(before, record));
   return null;
 }
 
@@ -166,7 +166,8 @@ function put(topic: TopicDraft, partition: number, after: PartitionImage): void 
   topic.partitions[partition] = after;
 }
 
-function changed(before: PartitionImage, record: RecordValue<'PartitionChangeRecord'>): PartitionImage {
+/** A partition after a change. Setting the leader, even to who it is, begins a new leader epoch. */
+export function changedPartition(before: PartitionImage, record: RecordValue<'PartitionChangeRecord'>): PartitionImage {
   const replicas = record.replicas ?? before.replicas;
   const keepsLeader = record.leader === -2;
   return {

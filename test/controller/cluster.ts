@@ -13,7 +13,7 @@ import {
 } from '../../core/controller/state.ts';
 import type { MetadataDelta } from '../../core/metadata/draft.ts';
 import { bootstrapRecords } from '../../core/metadata/features.ts';
-import { EMPTY_IMAGE } from '../../core/metadata/image.ts';
+import { EMPTY_IMAGE, type PartitionImage, topicByName } from '../../core/metadata/image.ts';
 import { createLoader, type Loader, loadBatch } from '../../core/metadata/loader.ts';
 import { decodeMetadataRecord, encodeMetadataRecord, type MetadataRecord } from '../../core/metadata/records.ts';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
@@ -144,6 +144,74 @@ export function startBrokers(cluster: Cluster, count: number, racks: readonly (s
 /** Fences a broker, as the host does that knows that it is dead. */
 export function fence(cluster: Cluster, id: number): void {
   append(cluster, fenceBroker(cluster.controller, id));
+}
+
+/** The partition of a topic, its first if not said. */
+export function partitionOf(cluster: Cluster, topic = 't', index = 0): PartitionImage {
+  const found = topicByName(cluster.controller.image, topic)?.partitions[index];
+  return found ?? expect.fail(`no partition ${index} of ${topic}`);
+}
+
+/** A partition in short: leader, in sync, eligible, last known, recovering. */
+export function briefOf(cluster: Cluster, topic = 't', index = 0): unknown[] {
+  const { leader, isr, elr, lastKnownElr, leaderRecoveryState } = partitionOf(cluster, topic, index);
+  return [leader, isr, elr, lastKnownElr, leaderRecoveryState];
+}
+
+/** The epoch of a broker's present life. */
+export function epochOf(cluster: Cluster, id: number): number {
+  return cluster.controller.image.cluster.brokers.get(id)?.epoch ?? -1;
+}
+
+/** The leader of a partition says who is in sync; what is left out is as the controller has it. */
+export function alter(
+  cluster: Cluster,
+  isr: readonly number[],
+  more: {
+    topic?: string;
+    index?: number;
+    version?: number;
+    leader?: number;
+    leaderEpoch?: number;
+    partitionEpoch?: number;
+    recovery?: number;
+    brokerEpoch?: number;
+    memberEpochs?: readonly number[];
+  } = {},
+): ResponseOf<56>['topics'][number]['partitions'][number] {
+  const topic = topicByName(cluster.controller.image, more.topic ?? 't');
+  const partition = topic?.partitions[more.index ?? 0];
+  const version = more.version ?? 3;
+  const leader = more.leader ?? partition?.leader ?? -1;
+  const asked = {
+    partitionIndex: more.index ?? 0,
+    leaderEpoch: more.leaderEpoch ?? partition?.leaderEpoch ?? 0,
+    newIsr: version < 3 ? isr : [],
+    newIsrWithEpochs:
+      version < 3
+        ? []
+        : isr.map((id, i) => ({ brokerId: id, brokerEpoch: more.memberEpochs?.[i] ?? epochOf(cluster, id) })),
+    leaderRecoveryState: more.recovery ?? 0,
+    partitionEpoch: more.partitionEpoch ?? partition?.partitionEpoch ?? 0,
+  };
+  const answer = ask(cluster, 56, version, {
+    brokerId: leader,
+    brokerEpoch: more.brokerEpoch ?? epochOf(cluster, leader),
+    topics: [{ topicId: topic?.id ?? idOf(5000), partitions: [asked] }],
+  });
+  return answer.topics[0]?.partitions[0] ?? expect.fail(`refused as a whole: ${answer.errorCode}`);
+}
+
+/** Asks for elections in topic `t`; gives the codes. */
+export function elect(
+  cluster: Cluster,
+  electionType: number,
+  partitions: readonly number[] = [0],
+  topic = 't',
+): number[] {
+  const body = { electionType, topicPartitions: [{ topic, partitions }] };
+  const [result] = ask(cluster, 43, 2, body).replicaElectionResults;
+  return (result?.partitionResult ?? []).map(({ errorCode }) => errorCode);
 }
 
 /** Creates a topic, and throws if it is refused. */
