@@ -151,6 +151,7 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       break;
     case 'durable':
     case 'truncated':
+    case 'cutRefused':
       break; // Settling the partition sees it.
     case 'cutBack':
       cutBack(partition.leader, event.offset, node.finished);

@@ -105,6 +105,8 @@ function isFatal(what: Ask, failed: Failed): boolean {
     case 'epochs':
     case 'snapshot':
       return failed.error === 'denied';
+    case 'truncation':
+      return failed.error === 'denied' || failed.during === 'syncFolder';
     case 'opening':
       if (failed.error === 'denied' || failed.during === 'read') return true;
       return failed.error === 'noSpace' && isUnsurvivable(failed.during);

@@ -146,7 +146,7 @@ function takeBatch(
   if (group === null || group.write.segment !== segment) {
     if (group !== null) finishGroup(log, bytes, group, at, out);
     openForAppend(log, segment, out);
-    group = startGroup(log, segment, base, at);
+    group = startGroup(log, segment, at);
   }
   indexBatch(segment, next - 1, maxTimestampMs, segment.sizeBytes, sizeBytes, log.config.indexIntervalBytes);
   segment.sizeBytes += sizeBytes;
@@ -165,15 +165,15 @@ function takeBatch(
   return group;
 }
 
-function startGroup(log: Log, segment: Segment, base: number, at: number): Group {
+function startGroup(log: Log, segment: Segment, at: number): Group {
   const undo: ProducerUndo[] = [];
   const write: Write = {
     kind: 'append',
     ticket: log.ids.ticket + 1, // What `ask` hands out next.
     segment,
     position: segment.sizeBytes,
-    base,
-    next: base,
+    base: log.end,
+    next: log.end,
     isDone: false,
     producerId: -1,
     baseSequence: -1,

@@ -172,7 +172,8 @@ export function undoAppend(
 
 /**
  * The log was cut and ends at `end`: forgets the batches that are gone. Where all that are kept of a producer are gone,
- * the sequence before them is still known if it wrote more; one that began in what was cut is not known any more.
+ * the sequence before them is taken for its last if it wrote more: a client has no more in flight than are kept. One
+ * that began in what was cut is not known any more.
  */
 export function cutProducers(producers: Map<number, Producer>, end: number): void {
   for (const [producerId, producer] of producers) {

@@ -6,11 +6,13 @@
  * memory does not know. The cut itself is one step: bookkeeping moves, files are truncated and removed, and the event
  * 'truncated' comes. Until then the log can close, or take the lead, as if the cut had never been asked for.
  *
- * A cut ends at a batch: where `offset` lies within one, the whole batch goes and the log ends below `offset`.
+ * A cut ends at a batch: where `offset` lies within one, or behind damage that nobody knew of, nothing is cut and the
+ * event 'cutRefused' names the offset to ask for instead, because the owner's part concerns that one.
  *
  * The owner's part, before it asks: the recovery point and the high watermark in its checkpoints are at or below
- * `offset`, durably, and for `resetTo` the log's start is `offset`. Recovery takes what is missing below them for
- * damage. Then a crash at any effect leaves the log as before the cut, as after it, or with a piece of what was to go;
+ * `offset`, durably, and stay there until the event; for `resetTo` both are 0 and the log's start is `offset`. Recovery
+ * takes what is missing below them for damage. (A log that opens with another start than the checkpoint says has been
+ * overtaken by a crash: its owner corrects the checkpoint before it appends.) Then a crash at any effect leaves the log as before the cut, as after it, or with a piece of what was to go;
  * nothing of that is shown, because `durable` moves only once the removed names are gone and the truncate is synced.
  */
 import { assert } from '../lib/assert.ts';
@@ -26,7 +28,7 @@ import { offsetOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { cutProducers } from './producers.ts';
 import { cutRing } from './ring.ts';
 import { writeEpochs } from './roll.ts';
-import { createSegment, type DamagedRange, type Log, type Segment } from './state.ts';
+import { createSegment, type Log, type Segment } from './state.ts';
 import type { LogEvent } from './types.ts';
 
 /** A cut that waits for the disk; plain data. */
@@ -34,7 +36,7 @@ export interface Truncation {
   readonly offset: number;
   /** Nothing is kept, and the log begins at `offset`. */
   readonly isReset: boolean;
-  stage: 'quiet' | 'list' | 'search';
+  stage: 'quiet' | 'list' | 'search' | 'remove' | 'names';
   /** Answers that the stage waits for. */
   pending: number;
   /** Offsets of the producer snapshots in the folder. */
@@ -49,7 +51,7 @@ const RETRIES_MAX = 8;
 
 /**
  * Removes what is at or above `offset`. True when that is done at once, because nothing is there: `log.end` says so.
- * False when the event 'truncated' will follow. Below the first segment nothing can be kept: the log begins anew.
+ * False when an event will follow, 'truncated' or 'cutRefused'. Below the first segment nothing can be kept: the log begins anew.
  */
 export function truncateTo(log: Log, env: Env, offset: number, out: Outbox): boolean {
   assert(log.state === 'open', 'only an open log is cut');
@@ -73,9 +75,15 @@ export function resetTo(log: Log, env: Env, offset: number, out: Outbox): void {
   begin(log, env, offset, true, out);
 }
 
-/** The cut that was asked for is not wanted any more: this node leads. Nothing was cut if 'truncated' has not come. */
-export function keepTail(log: Log): void {
+/**
+ * The cut that was asked for is not wanted any more: this node leads, or closes. True if nothing was cut and nothing
+ * will be; false where a reset has gone too far and ends with its event.
+ */
+export function keepTail(log: Log): boolean {
+  const stage = log.truncation?.stage;
+  if (stage === 'remove' || stage === 'names') return false;
   log.truncation = null;
+  return true;
 }
 
 function begin(log: Log, env: Env, offset: number, isReset: boolean, out: Outbox): void {
@@ -106,6 +114,7 @@ function listFolder(log: Log, truncation: Truncation, out: Outbox): void {
 export function takeTruncation(log: Log, env: Env, truncation: Truncation, input: DiskInput, out: Outbox): void {
   if (truncation !== log.truncation) return;
   truncation.pending--;
+  if (truncation.stage === 'names') return;
   if (truncation.stage === 'list') {
     const names = input.kind === 'listed' ? input.entries : [];
     truncation.snapshots = names.map(({ name }) => offsetOf(name, SNAPSHOT_SUFFIX)).filter((offset) => offset >= 0);
@@ -113,46 +122,65 @@ export function takeTruncation(log: Log, env: Env, truncation: Truncation, input
     truncation.search = truncation.isReset ? null : freshSearch(log, truncation.offset);
     return;
   }
-  const { search } = truncation;
-  if (search === null) return;
+  const now = truncation.search;
+  if (now === null) return;
   if (input.kind === 'read') {
-    takeSearched(log, env, search, input.bytes, out);
+    takeSearched(log, env, now, input.bytes, out);
     return;
   }
   // The file was closed under our hands.
   truncation.retries++;
-  search.isClosed = true;
+  now.isClosed = true;
 }
 
 /** Takes the next step of a cut, after any answer of the disk. */
 export function goOnTruncating(log: Log, env: Env, out: Outbox, events: LogEvent[]): void {
   const truncation = log.truncation;
-  if (truncation === null || log.state !== 'open') return;
-  if (truncation.stage === 'quiet') {
-    if (isQuiet(log)) listFolder(log, truncation, out);
-    return;
+  if (truncation === null || log.state === 'failed') return;
+  switch (truncation.stage) {
+    case 'quiet':
+      if (isQuiet(log)) listFolder(log, truncation, out);
+      break;
+    case 'list':
+      break;
+    case 'search':
+      if (truncation.pending > 0) return;
+      if (truncation.isReset) cutAll(log, env, truncation, out, events);
+      else search(log, env, truncation, out, events);
+      break;
+    case 'remove':
+      if (log.removesLeft === 0) syncNames(log, truncation, out);
+      break;
+    case 'names':
+      if (truncation.pending > 0) return;
+      log.truncation = null;
+      if (log.state === 'open') events.push({ kind: 'truncated', offset: log.end });
+      break;
   }
-  if (truncation.stage === 'list' || truncation.pending > 0) return;
-  if (truncation.isReset) {
-    cutAll(log, env, truncation, out, events);
-    return;
-  }
+}
+
+function search(log: Log, env: Env, truncation: Truncation, out: Outbox, events: LogEvent[]): void {
   assert(truncation.retries <= RETRIES_MAX, 'a file that is open can be read');
-  const search = truncation.search;
-  if (search === null || search.segment.isGone || search.isClosed) {
-    truncation.search = freshSearch(log, truncation.offset);
-  }
-  const now = truncation.search as Search;
+  let now = truncation.search;
+  if (now === null || now.segment.isGone || now.isClosed) now = freshSearch(log, truncation.offset);
+  truncation.search = now;
   const found = goOnSearching(log, env, truncation, now, out);
   if (now.isAsking) truncation.pending = 1;
   if (found === null) return;
-  cutAt(log, env, truncation, found, out, events);
+  log.truncation = null;
+  if (found.end < truncation.offset) {
+    env.reached('log.truncate.within');
+    events.push({ kind: 'cutRefused', offset: found.end });
+    return;
+  }
+  env.reached('log.truncate.done');
+  cutAt(log, truncation, found, out, events);
+  events.push({ kind: 'truncated', offset: log.end });
 }
 
 /** Cuts at a batch of a segment that stays. */
-function cutAt(log: Log, env: Env, truncation: Truncation, found: Found, out: Outbox, events: LogEvent[]): void {
+function cutAt(log: Log, truncation: Truncation, found: Found, out: Outbox, events: LogEvent[]): void {
   const { segment, position, end } = found;
-  log.truncation = null;
   const isUnrolled = removeSegmentsAfter(log, segment, out);
   openForAppend(log, segment, out);
   log.sizeBytes -= segment.sizeBytes - position;
@@ -167,7 +195,7 @@ function cutAt(log: Log, env: Env, truncation: Truncation, found: Found, out: Ou
   out.push({ kind: 'sync', file: segment.logFile, owner: log.owner, ticket });
   unsettle(log, segment);
   if (isUnrolled) unname(log, segment);
-  endAt(log, env, truncation, end, out, events);
+  endAt(log, truncation, end, out, events);
 }
 
 function cutIndexes(log: Log, found: Found, out: Outbox): void {
@@ -195,30 +223,31 @@ function cutIndexes(log: Log, found: Found, out: Outbox): void {
 
 /**
  * Nothing is kept. A segment of the very name that is needed next is emptied, not removed: a removal is not ordered
- * with the making of a file.
+ * with the making of a file. The event waits until the removed names are gone durably: before that the recovery point
+ * must not rise, since an old segment might be found below it.
  */
 function cutAll(log: Log, env: Env, truncation: Truncation, out: Outbox, events: LogEvent[]): void {
   const { offset } = truncation;
+  env.reached('log.reset.done');
   const same = log.segments.find((segment) => segment.base === offset);
-  if (same !== undefined) {
-    for (const segment of log.segments) if (segment.base < offset) removeWhole(log, segment, out);
-    log.segments = log.segments.filter((segment) => !segment.isGone);
-    const empty = { maxTimestampMs: -1, maxTimestampOffset: -1, sinceIndexBytes: 0, lastTimeMs: -1 };
-    const found = { segment: same, position: 0, end: offset, offsetsKept: 0, timesKept: 0, ...empty };
-    log.start = offset;
-    cutAt(log, env, truncation, found, out, events);
-    if (log.removesLeft > 0) unname(log, same);
-    return;
-  }
-  log.truncation = null;
-  for (const segment of log.segments) removeWhole(log, segment, out);
-  log.segments = [createSegment(offset)];
+  for (const segment of log.segments) if (same === undefined || segment.base < offset) removeWhole(log, segment, out);
+  log.segments = log.segments.filter((segment) => !segment.isGone);
   log.start = offset;
-  log.sizeBytes = 0;
-  log.end = offset;
-  // The file is made at once, so that the folder is synced once the others are removed, appends or not.
-  openForAppend(log, log.segments[0] as Segment, out);
-  endAt(log, env, truncation, offset, out, events);
+  if (same === undefined) {
+    log.segments = [createSegment(offset)];
+    endAt(log, truncation, offset, out, events);
+  } else {
+    const empty = { maxTimestampMs: -1, maxTimestampOffset: -1, sinceIndexBytes: 0, lastTimeMs: -1 };
+    cutAt(
+      log,
+      truncation,
+      { segment: same, position: 0, end: offset, offsetsKept: 0, timesKept: 0, ...empty },
+      out,
+      events,
+    );
+  }
+  truncation.stage = 'remove';
+  if (log.removesLeft === 0) syncNames(log, truncation, out);
 }
 
 function removeWhole(log: Log, segment: Segment, out: Outbox): void {
@@ -227,31 +256,35 @@ function removeWhole(log: Log, segment: Segment, out: Outbox): void {
   removeSegment(log, segment, out);
 }
 
+function syncNames(log: Log, truncation: Truncation, out: Outbox): void {
+  truncation.stage = 'names';
+  truncation.pending = 1;
+  const ticket = ask(log, { kind: 'truncation', truncation });
+  out.push({ kind: 'syncFolder', path: log.folder, owner: log.owner, ticket });
+}
+
 /** What follows the files: the log ends, and what it remembers ends with it. */
-function endAt(log: Log, env: Env, truncation: Truncation, end: number, out: Outbox, events: LogEvent[]): void {
+function endAt(log: Log, truncation: Truncation, end: number, out: Outbox, events: LogEvent[]): void {
+  const { isReset } = truncation;
   log.end = end;
   log.start = Math.min(log.start, end);
-  log.durable = truncation.isReset ? end : Math.min(log.durable, end);
+  log.durable = isReset ? end : Math.min(log.durable, end);
   log.syncTo = Math.min(log.syncTo, end);
   log.unsyncedRecords = 0;
   log.flushAtMs = Infinity;
-  forgetEpochs(log, truncation.isReset ? -1 : end, out);
-  forgetSnapshots(log, truncation, end, out);
-  if (truncation.isReset) log.producers = null;
+  forgetEpochs(log, isReset ? -1 : end, out);
+  for (const offset of truncation.snapshots) if (isReset || offset > end) removeSnapshot(log, offset, out);
+  if (isReset || log.snapshotAt > end) log.snapshotAt = -1;
+  if (isReset) log.producers = null;
   else if (log.producers !== null) cutProducers(log.producers, end);
-  if (log.ring !== null) {
-    if (truncation.isReset) log.ring = null;
-    else cutRing(log.ring, end);
-  }
+  if (log.ring !== null) cutRing(log.ring, isReset ? -1 : end);
   if (log.ring !== null && log.ring.sizeBytes === 0) log.ring = null;
-  if (log.cursors !== null) log.cursors = log.cursors.filter((cursor) => cursor.offset <= end && !truncation.isReset);
-  log.damaged = log.damaged.filter((range: DamagedRange) => range.end <= end && !truncation.isReset);
+  if (log.cursors !== null) log.cursors = log.cursors.filter((cursor) => !isReset && cursor.offset <= end);
+  log.damaged = log.damaged.filter((range) => !isReset && range.end <= end);
   const outcome = { kind: 'error', error: ErrorCode.NOT_LEADER_OR_FOLLOWER } as const;
   for (const job of [...(log.jobs ?? [])]) {
-    if (job.upTo > end || job.segment.isGone || truncation.isReset) finishJob(log, job, outcome, out, events);
+    if (isReset || job.upTo > end || job.segment.isGone) finishJob(log, job, outcome, out, events);
   }
-  env.reached(truncation.isReset ? 'log.reset.done' : 'log.truncate.done');
-  events.push({ kind: 'truncated', offset: end });
 }
 
 /** Forgets the epochs that start at or above `end`. */
@@ -260,12 +293,4 @@ function forgetEpochs(log: Log, end: number, out: Outbox): void {
   log.epochs = cutEpochs(log.epochs, end);
   if (lastEpoch(log.epochs) === before) return;
   writeEpochs(log, out);
-}
-
-/** Snapshots that speak of batches that are gone; those of removed segments among them. */
-function forgetSnapshots(log: Log, truncation: Truncation, end: number, out: Outbox): void {
-  for (const offset of truncation.snapshots) {
-    if (offset > end || truncation.isReset) removeSnapshot(log, offset, out);
-  }
-  if (log.snapshotAt > end || truncation.isReset) log.snapshotAt = -1;
 }
