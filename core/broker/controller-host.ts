@@ -228,6 +228,13 @@ export function takeEvents(
         break;
       case 'inactive':
         break; // Callers are refused, one by one.
+      case 'view':
+        applyView(node, env, event.view, out);
+        break;
+      case 'leader':
+      case 'call':
+      case 'reply':
+        break; // A quorum of one has nobody to call, and nobody calls it.
       case 'closed':
         stopQuorumClosed(node, out);
         break;

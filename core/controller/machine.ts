@@ -70,6 +70,8 @@ export interface ControllerShapes {
 export const CONTROLLER: Machine<ControllerShapes> = {
   beginLoad: () => ({ loader: createLoader(), snapshot: null }),
   load: loadRecords,
+  loaded: ({ loader, snapshot }) => (snapshot === null && loader.transaction === null ? loader.image : null),
+  resume: (image) => ({ loader: createLoader(image), snapshot: null }),
   activate,
   handle: decide,
   replay: (controller, records, place) => replayRecords(controller, records, provenanceOf(place)),
@@ -89,23 +91,23 @@ function loadRecords(
   records: readonly MetadataRecord[],
   place: Place,
   isPartial: boolean,
-): string | null {
+): readonly MetadataDelta[] | string {
   const { loader } = loading;
   if (!isPartial && loading.snapshot === null) {
     const loaded = loadBatch(loader, records, provenanceOf(place));
-    return 'problem' in loaded ? loaded.problem : null;
+    return 'problem' in loaded ? loaded.problem : loaded.deltas;
   }
   loading.snapshot ??= draftImage(loader.image);
   for (const record of records) {
     const problem = applyRecord(loading.snapshot, record);
     if (problem !== null) return problem;
   }
-  if (isPartial) return null;
+  if (isPartial) return [];
   const delta = publishDraft(loading.snapshot, provenanceOf(place));
   if (typeof delta === 'string') return delta;
   loader.image = delta.after;
   loading.snapshot = null;
-  return null;
+  return [delta];
 }
 
 function activate(

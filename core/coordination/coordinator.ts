@@ -2,11 +2,13 @@
  * Runs one machine on one log: loads it, hands it requests, appends what it decides, and lets nobody hear of anything
  * that is not committed.
  *
- * Theory of operation. A request is handled on the live state; its records are appended and replayed at once, in log
- * order, so that the next request sees them. The response is parked until the high watermark covers them; a response
- * without records waits for all that was appended before it, because it may have seen it. When the lead is lost or an
- * append fails, the live state has run ahead of the truth: it is dropped with all that waits, and loaded again from
- * what is committed. Refusals come before the append, never after.
+ * Theory of operation. On a node that does not lead, the machine only loads what is committed, batch after batch, and
+ * whoever follows is told. On the node that leads it becomes active from there. A request is handled on the live state;
+ * its records are appended and replayed at once, in log order, so that the next request sees them. The response is
+ * parked until the high watermark covers them; a response without records waits for all that was appended before it,
+ * because it may have seen it. When the lead is lost or an append fails, the live state has run ahead of the truth: it
+ * is dropped with all that waits, and loading goes on from what is committed. Refusals come before the append, never
+ * after.
  *
  * Invariants: `pending` and `parked` ascend by offset; everything in them is above the high watermark that was last
  * told; `appendedTo` is the offset behind all that the live state has seen. A crash loses all of this.
@@ -65,6 +67,8 @@ export interface Coordinator<T extends Shapes, W> {
   isNew: boolean;
   bootstrap: T['record'][];
   loadedPlace: Place;
+  /** While loading: all that was committed was loaded once, and `committed` was told; each change is told since. */
+  isTold: boolean;
   /** While active. */
   state: T['state'] | null;
   /** What is committed; null before the first load. */
@@ -78,7 +82,9 @@ export interface Coordinator<T extends Shapes, W> {
 export type CoordinatorEvent<T extends Shapes, W> =
   /** The machine is loaded and takes requests; what is committed is `view`. */
   | { readonly kind: 'active'; readonly view: T['view'] }
-  /** A batch is committed. Comes before the answers that depend on it. */
+  /** The machine only follows here, and this is what is committed; 'changed' tells what becomes of it. */
+  | { readonly kind: 'view'; readonly view: T['view']; readonly place: Place }
+  /** A batch is committed, or a few at once. Comes before the answers that depend on it. */
   | { readonly kind: 'changed'; readonly change: T['change']; readonly place: Place }
   | { readonly kind: 'answered'; readonly waiter: W; readonly response: T['response'] }
   /** The machine takes no requests for the time being. */
@@ -111,6 +117,7 @@ export function createCoordinator<T extends Shapes, W>(): Coordinator<T, W> {
     isNew: true,
     bootstrap: [],
     loadedPlace: NOWHERE,
+    isTold: false,
     state: null,
     committed: null,
     appendedTo: 0,
@@ -127,6 +134,25 @@ export function beginLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, m
   coordinator.isNew = true;
   coordinator.bootstrap = [];
   coordinator.loadedPlace = NOWHERE;
+  coordinator.isTold = false;
+  coordinator.committed = null;
+}
+
+/**
+ * Begins to load behind what is known to be committed, which was told already. False if nothing is known that can be
+ * gone on from: `beginLoad` then.
+ */
+export function resumeLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, machine: Machine<T>): boolean {
+  assert(coordinator.stage === 'idle', 'a coordinator is loaded from nothing');
+  const { committed } = coordinator;
+  if (committed === null || committed.place.nextOffset === 0) return false;
+  coordinator.stage = 'loading';
+  coordinator.loading = machine.resume(committed.view);
+  coordinator.isNew = false;
+  coordinator.bootstrap = [];
+  coordinator.loadedPlace = committed.place;
+  coordinator.isTold = true;
+  return true;
 }
 
 /**
@@ -140,6 +166,7 @@ export function loadValues<T extends Shapes, W>(
   values: readonly Uint8Array[],
   place: Place,
   isPartial: boolean,
+  events: EventSink<T, W>,
 ): string | null {
   assert(coordinator.stage === 'loading', 'values are loaded while loading');
   const records = decodeAll(machine, values);
@@ -150,7 +177,27 @@ export function loadValues<T extends Shapes, W>(
   }
   coordinator.isNew = false;
   coordinator.loadedPlace = place;
-  return machine.load(coordinator.loading, records, place, isPartial);
+  const changes = machine.load(coordinator.loading, records, place, isPartial);
+  if (typeof changes === 'string') return changes;
+  const view = isPartial ? null : machine.loaded(coordinator.loading);
+  if (view !== null) coordinator.committed = { view, place };
+  if (coordinator.isTold) for (const change of changes) events.push({ kind: 'changed', change, place });
+  return null;
+}
+
+/** All that is committed by now is loaded, and another node leads: whoever follows here is told, once. */
+export function tellView<T extends Shapes, W>(
+  coordinator: Coordinator<T, W>,
+  machine: Machine<T>,
+  events: EventSink<T, W>,
+): void {
+  assert(coordinator.stage === 'loading', 'what is loaded is told while loading');
+  if (coordinator.isTold) return;
+  const view = machine.loaded(coordinator.loading);
+  if (view === null) return;
+  coordinator.isTold = true;
+  coordinator.committed = { view, place: coordinator.loadedPlace };
+  events.push({ kind: 'view', view, place: coordinator.loadedPlace });
 }
 
 /** The records in values; a sentence if one cannot be read. */
@@ -176,9 +223,10 @@ export function activate<T extends Shapes, W>(
   events: EventSink<T, W>,
 ): string | null {
   assert(coordinator.stage === 'loading', 'a coordinator is loaded before it is active');
-  const { isNew, bootstrap } = coordinator;
+  const { isNew, bootstrap, loading } = coordinator;
+  const isWhole = machine.loaded(loading) !== null;
   const context: ActivateContext<T> = { ...given, isNew, bootstrap };
-  const activation = machine.activate(coordinator.loading, context);
+  const activation = machine.activate(loading, context);
   if (typeof activation === 'string') return activation;
   coordinator.loading = null;
   coordinator.bootstrap = [];
@@ -186,7 +234,8 @@ export function activate<T extends Shapes, W>(
   coordinator.state = activation.state;
   coordinator.appendedTo = journal.highWatermark;
   const view = machine.view(activation.state);
-  coordinator.committed = { view, place: coordinator.loadedPlace };
+  // In the middle of what makes sense only together there is nothing to go on from: what was whole before is kept.
+  if (isWhole) coordinator.committed = { view, place: coordinator.loadedPlace };
   events.push({ kind: 'active', view });
   if (activation.records.length > 0) append(coordinator, machine, activation.records, journal);
   return null;
@@ -289,6 +338,7 @@ export function unload<T extends Shapes, W>(coordinator: Coordinator<T, W>, even
   coordinator.stage = 'idle';
   coordinator.loading = null;
   coordinator.bootstrap = [];
+  coordinator.isTold = false;
   coordinator.state = null;
   sift(coordinator.pending, () => false);
   const lost = sift(coordinator.parked, () => false);

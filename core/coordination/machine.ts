@@ -73,15 +73,20 @@ export interface Machine<T extends Shapes> {
   readonly beginLoad: () => T['loading'];
   /**
    * Takes the records of committed batches, of which the last stands at `place`, or of a piece of a snapshot, whose
-   * place is its end. `isPartial`: more of that snapshot follows, and its records may make sense only together. A
-   * sentence if the records do not fit: the log is damaged or not ours.
+   * place is its end. `isPartial`: more of that snapshot follows, and its records may make sense only together. What
+   * has changed by it, for whoever follows; none where it shows only later. A sentence if the records do not fit: the
+   * log is damaged or not ours.
    */
   readonly load: (
     loading: T['loading'],
     records: readonly T['record'][],
     place: Place,
     isPartial: boolean,
-  ) => string | null;
+  ) => readonly T['change'][] | string;
+  /** What is loaded; null in the middle of what makes sense only together. */
+  readonly loaded: (loading: T['loading']) => T['view'] | null;
+  /** Goes on loading behind what a view holds. */
+  readonly resume: (view: T['view']) => T['loading'];
   /** All that is committed is loaded: the live state. A sentence if this node cannot serve it. */
   readonly activate: (loading: T['loading'], context: ActivateContext<T>) => Activation<T> | string;
   readonly handle: (state: T['state'], context: HandleContext, request: T['request']) => Decision<T>;

@@ -31,12 +31,18 @@ export function failRaft(raft: Raft, detail: string, events: RaftEvent[]): void 
   raft.stage = 'failed';
   raft.role = 'resigned';
   raft.lead = null;
-  raft.candidacy = null;
+  raft.follow = null;
+  raft.campaign = null;
+  raft.changing = null;
+  raft.installing = null;
+  raft.deferred = [];
+  raft.calls.clear();
+  raft.serving.clear();
   raft.opening = null;
   raft.reading = null;
   raft.writing = null;
   raft.asks.clear();
-  raft.electAtMs = Infinity;
+  raft.timerMs = Infinity;
   raft.snapshotAtMs = Infinity;
   events.push({ kind: 'failed', detail });
 }

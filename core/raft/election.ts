@@ -1,123 +1,176 @@
 /**
- * How a member comes to lead, and ceases to.
+ * How a member comes to lead: both sides of Vote.
  *
- * A candidacy is a new epoch and a vote for oneself, both in `quorum-state` before anyone hears of them. With the
- * votes of a majority, here the own one, the victory is written and the leader appends the first batch of its epoch;
- * once that is committed so is everything before it, and only then is the high watermark known (Raft, section 5.4.2).
- * A disk that is full leaves the old file as it was: the member stands again later, in a newer epoch. An append that
- * failed ends the epoch too: others may have been sent its bytes, and no epoch may hold two records at one offset.
+ * A voter that hears no leader first asks whether it would be elected (pre-vote, KIP-996): nothing changes by that, so
+ * that a member which is merely cut off does not unseat a leader when it comes back. With a majority it becomes a
+ * candidate: a new epoch and a vote for itself, both in `quorum-state` before anyone hears of them. With the votes of a
+ * majority the victory is written and the leader appends the first batch of its epoch (`leading.ts`).
+ *
+ * A vote is given once in an epoch, to a candidate whose log is not behind: its last epoch is later, or is the same and
+ * its end not smaller (Raft, section 5.4.1). A pre-vote is refused by whoever hears the leader. With those two rules
+ * there is one leader an epoch at most, and each holds all that was committed before it.
  */
 import { assert } from '../lib/assert.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
-import type { DiskInput, Env, Outbox } from '../lib/world.ts';
-import { appendOwn, roomOfLog } from '../log/log.ts';
-import { askDisk, failRaft, failureText, isDeviceFailure } from './asks.ts';
-import { startOfEpochBatch } from './batches.ts';
-import { QUORUM_STATE_NAME } from './names.ts';
-import { encodeQuorumState, type QuorumState } from './quorum-state.ts';
-import type { Raft, RaftEvent } from './state.ts';
-import { majorityOffset } from './voters.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import type { RequestOf, ResponseOf } from '../protocol/messages/index.ts';
+import { askPeer, reply } from './calls.ts';
+import { isSameDirectory, newsOf, partitionOf, voteRequest, voteResponse } from './messages.ts';
+import type { Call, CallOutcome, Campaign } from './role-state.ts';
+import { becomeProspective, change, electionTimeoutMs, fallBack, learnLeader } from './roles.ts';
+import { isOwnVoter, logEnd, otherVoters, type Raft, type Turn } from './state.ts';
 
-/** How long a member waits before it stands again, ms; doubled each time. */
-export const ELECT_BACKOFF_MS_MIN = 50;
-/** The longest such wait, ms. */
-export const ELECT_BACKOFF_MS_MAX = 2000;
+/** Voters whose answers were lost are asked again after this, ms. */
+const VOTE_RETRY_MS = 100;
 
-/** Stands for election in the next epoch. */
-export function standForElection(raft: Raft, out: Outbox): void {
-  assert(raft.candidacy === null, 'one election at a time');
+/** The time without a leader is over: asks for votes, or for the leader where this member has none to give. */
+export function electionTimedOut(turn: Turn): void {
+  const { raft, env } = turn;
+  if (!isOwnVoter(raft)) {
+    raft.timerMs = env.nowMs + electionTimeoutMs(raft);
+    return;
+  }
+  if (raft.campaign !== null) {
+    loseCampaign(turn);
+    return;
+  }
+  if (otherVoters(raft).length === 0) standForElection(turn);
+  else becomeProspective(turn);
+}
+
+/** Becomes a candidate in the next epoch, with its own vote. */
+export function standForElection(turn: Turn): void {
+  const { raft } = turn;
   assert(raft.lead === null, 'a leader does not stand for election');
-  raft.electAtMs = Infinity;
-  raft.candidacy = { epoch: raft.epoch + 1, stage: 'vote' };
   const votedDirectoryId = raft.quorum.kraftVersion > 0 ? raft.directoryId : ZERO_UUID;
-  write(raft, { leaderId: -1, leaderEpoch: raft.candidacy.epoch, votedId: raft.nodeId, votedDirectoryId }, out);
+  const next = { leaderId: -1, leaderEpoch: raft.epoch + 1, votedId: raft.nodeId, votedDirectoryId };
+  change(turn, next, 'candidate', null);
+  raft.campaign = { granted: new Set(), refused: new Set(), asked: new Set(), retryAtMs: Infinity };
 }
 
-function write(raft: Raft, state: QuorumState, out: Outbox): void {
-  const ids = raft.quorum.voters.map((voter) => voter.id);
-  const bytes = encodeQuorumState(state, raft.quorum.kraftVersion, ids);
-  askDisk(raft, { kind: 'candidacy' }, { kind: 'replace', path: `${raft.folder}/${QUORUM_STATE_NAME}`, bytes }, out);
+/** Asks every voter that has not answered and is not being asked; the own vote is counted as given. */
+export function requestVotes(turn: Turn): void {
+  const { raft } = turn;
+  const { campaign } = raft;
+  assert(campaign !== null, 'votes are asked for in an election');
+  campaign.retryAtMs = Infinity;
+  const preVote = raft.role === 'prospective';
+  for (const voter of otherVoters(raft)) {
+    if (campaign.granted.has(voter.id) || campaign.refused.has(voter.id) || campaign.asked.has(voter.id)) continue;
+    campaign.asked.add(voter.id);
+    askPeer(turn, voter.id, { apiKey: 52, body: voteRequest(raft, voter, logEnd(raft), preVote) });
+  }
+  settleCampaign(turn, campaign);
 }
 
-/** The vote or the victory is on the disk, or is not. */
-export function takeCandidacy(raft: Raft, env: Env, input: DiskInput, out: Outbox, events: RaftEvent[]): void {
-  const { candidacy } = raft;
-  if (candidacy === null) return;
-  if (isDeviceFailure(input)) {
-    failRaft(raft, failureText(raft, input), events);
+/** A voter has answered, or has not. */
+export function takeVoteAnswer(turn: Turn, call: Call, outcome: CallOutcome): void {
+  const { raft, env } = turn;
+  const { campaign } = raft;
+  if (campaign === null) return;
+  campaign.asked.delete(call.nodeId);
+  if ('failure' in outcome) {
+    campaign.retryAtMs = Math.min(campaign.retryAtMs, env.nowMs + VOTE_RETRY_MS);
     return;
   }
-  if (input.kind === 'diskFailed') {
-    env.reached('raft.election.no_space');
-    raft.candidacy = null;
-    raft.role = 'resigned';
-    standLater(raft, env);
+  const response = outcome.response as ResponseOf<52>;
+  const news = newsOf(52, response);
+  if (news === null) {
+    campaign.retryAtMs = Math.min(campaign.retryAtMs, env.nowMs + VOTE_RETRY_MS);
     return;
   }
-  if (candidacy.stage === 'vote') {
-    raft.role = 'candidate';
-    raft.epoch = candidacy.epoch;
-    raft.leaderId = -1;
-    // The own vote is a majority of one.
-    candidacy.stage = 'victory';
-    const { nodeId: leaderId, epoch: leaderEpoch } = raft;
-    write(raft, { leaderId, leaderEpoch, votedId: -1, votedDirectoryId: ZERO_UUID }, out);
+  const isGranted = response.topics[0]?.partitions[0]?.voteGranted === true;
+  // A voter that has not noticed yet that the known leader is gone only refuses; the leader itself is not gone.
+  const isNews = news.leaderEpoch > raft.epoch || raft.leaderId < 0 || news.leaderId === call.nodeId;
+  if (!isGranted && isNews && learnLeader(turn, news.leaderId, news.leaderEpoch)) return;
+  (isGranted ? campaign.granted : campaign.refused).add(call.nodeId);
+  settleCampaign(turn, campaign);
+}
+
+/** A majority decides. */
+function settleCampaign(turn: Turn, campaign: Campaign): void {
+  const { raft } = turn;
+  const { voters } = raft.quorum;
+  const need = Math.floor(voters.length / 2) + 1;
+  const own = isOwnVoter(raft) ? 1 : 0;
+  if (campaign.granted.size + own >= need) {
+    winCampaign(turn);
     return;
   }
-  raft.candidacy = null;
-  lead(raft, env, out);
+  if (voters.length - campaign.refused.size < need) loseCampaign(turn);
 }
 
-/** Begins to lead: the first batch of the epoch goes into the log. */
-function lead(raft: Raft, env: Env, out: Outbox): void {
-  if (raft.stage !== 'open') return;
-  const { log, nodeId, quorum, epoch } = raft;
-  const ids = quorum.voters.map((voter) => voter.id);
-  const place = { baseOffset: log.end, leaderEpoch: epoch, timestampMs: env.wallMs };
-  // What only the bootstrap snapshot says must reach those who fetch the log.
-  const voters = quorum.kraftVersion > 0 && !raft.areVotersLogged ? quorum.voters : null;
-  const bytes = startOfEpochBatch({ leaderId: nodeId, voterIds: ids, grantingIds: [nodeId] }, voters, place);
-  if (roomOfLog(log) === 0) {
-    raft.role = 'resigned';
-    standLater(raft, env);
+function winCampaign(turn: Turn): void {
+  const { raft } = turn;
+  if (raft.role === 'prospective') {
+    standForElection(turn);
     return;
   }
-  const appended = appendOwn(log, env, bytes, epoch, out);
-  raft.role = 'leader';
-  raft.leaderId = nodeId;
-  raft.unsnapshottedBytes += bytes.length;
-  raft.lead = { epochStart: appended.baseOffset, epochStartNext: appended.nextOffset, isConfirmed: false };
+  const { nodeId: leaderId, epoch: leaderEpoch } = raft;
+  change(turn, { leaderId, leaderEpoch, votedId: -1, votedDirectoryId: ZERO_UUID }, 'leader', null);
 }
 
-/** Leads no more: the appends from somewhere on did not happen. */
-export function resign(raft: Raft, env: Env, events: RaftEvent[]): void {
-  if (raft.lead === null) return;
-  env.reached('raft.resigned');
-  raft.lead = null;
-  raft.role = 'resigned';
-  raft.leaderId = -1;
-  events.push({ kind: 'resigned' });
-  standLater(raft, env);
+/** Refused by a majority, or nobody answered in time: waits, each time longer, and hears who leads meanwhile. */
+function loseCampaign(turn: Turn): void {
+  const { raft, env } = turn;
+  env.reached('raft.election.lost');
+  raft.electFailures += 1;
+  const mayFollow = raft.role === 'prospective' && raft.leaderId >= 0 && raft.leaderId !== raft.nodeId;
+  if (mayFollow) fallBack(turn, 'follower');
+  else fallBack(turn, raft.leaderId === raft.nodeId ? 'resigned' : 'unattached');
 }
 
-function standLater(raft: Raft, env: Env): void {
-  raft.electAtMs = env.nowMs + raft.electBackoffMs;
-  raft.electBackoffMs = Math.min(raft.electBackoffMs * 2, ELECT_BACKOFF_MS_MAX);
-}
-
-/** More may be synced than was: raises the high watermark. */
-export function advance(raft: Raft, events: RaftEvent[]): void {
-  const { lead: leading, log, quorum } = raft;
-  if (leading === null) return;
-  // Each voter counts to where it has synced; this node is the only one.
-  const reached = majorityOffset(quorum.voters.map(() => log.durable));
-  if (reached < leading.epochStartNext || reached <= raft.highWatermark) return;
-  raft.highWatermark = reached;
-  if (!leading.isConfirmed) {
-    leading.isConfirmed = true;
-    raft.areVotersLogged ||= raft.quorum.kraftVersion > 0;
-    raft.electBackoffMs = ELECT_BACKOFF_MS_MIN;
-    events.push({ kind: 'leading', epoch: raft.epoch });
+/** Another member wants this one's vote. */
+export function takeVoteRequest(turn: Turn, body: RequestOf<52>, waiter: number): void {
+  const { raft, env } = turn;
+  const partition = partitionOf(body);
+  if (partition === null) {
+    reply(turn, waiter, 52, voteResponse(raft, ErrorCode.INVALID_REQUEST, false));
+    return;
   }
-  events.push({ kind: 'committed' });
+  const { replicaEpoch: epoch, replicaId, replicaDirectoryId, lastOffsetEpoch, lastOffset, preVote } = partition;
+  // A candidate has nothing yet of the epoch that it stands for; a pre-vote names the epoch that there is.
+  const isAhead = preVote ? lastOffsetEpoch > epoch : lastOffsetEpoch >= epoch;
+  if (replicaId < 0 || lastOffset < 0 || lastOffsetEpoch < 0 || isAhead) {
+    reply(turn, waiter, 52, voteResponse(raft, ErrorCode.INVALID_REQUEST, false));
+    return;
+  }
+  if (epoch < raft.epoch) {
+    reply(turn, waiter, 52, voteResponse(raft, ErrorCode.FENCED_LEADER_EPOCH, false));
+    return;
+  }
+  const isMeant = isOwnKey(raft, body.voterId, partition.voterDirectoryId);
+  const candidate = { id: replicaId, directoryId: replicaDirectoryId };
+  const own = logEnd(raft);
+  const isUpToDate = lastOffsetEpoch > own.epoch || (lastOffsetEpoch === own.epoch && lastOffset >= own.offset);
+  const isNew = epoch > raft.epoch;
+  const isGranted = isMeant && isUpToDate && (preVote ? isNew || wouldVote(raft) : isNew || mayVote(raft, candidate));
+  const isVote = isGranted && !preVote;
+  if (!isNew && (!isVote || raft.votedId >= 0)) {
+    const error = isMeant ? ErrorCode.NONE : ErrorCode.INVALID_VOTER_KEY;
+    reply(turn, waiter, 52, voteResponse(raft, error, isGranted));
+    return;
+  }
+  env.reached(isVote ? 'raft.vote.given' : 'raft.vote.newer_epoch');
+  const votedId = isVote ? replicaId : -1;
+  const votedDirectoryId = isVote ? replicaDirectoryId : ZERO_UUID;
+  change(turn, { leaderId: -1, leaderEpoch: epoch, votedId, votedDirectoryId }, 'unattached', { waiter, isGranted });
+}
+
+/** Whether a request that names a voter means this member. One that names none means whoever gets it. */
+export function isOwnKey(raft: Raft, voterId: number, directoryId: string): boolean {
+  if (voterId >= 0 && voterId !== raft.nodeId) return false;
+  return isSameDirectory(directoryId, raft.directoryId);
+}
+
+/** Whether a pre-vote is given in the present epoch: not while the leader is heard, or is this member. */
+function wouldVote(raft: Raft): boolean {
+  return raft.lead === null && raft.follow?.hasFetched !== true;
+}
+
+/** Whether a vote may be given in the present epoch: none was given to another, and nobody is known to lead it. */
+function mayVote(raft: Raft, candidate: { readonly id: number; readonly directoryId: string }): boolean {
+  if (raft.leaderId >= 0) return false;
+  if (raft.votedId < 0) return true;
+  return raft.votedId === candidate.id && isSameDirectory(raft.votedDirectoryId, candidate.directoryId);
 }

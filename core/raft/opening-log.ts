@@ -1,23 +1,26 @@
 /**
  * The second half of an opening: the log is open, its control batches are walked over, and what they say of the voters
- * decides whether this member can serve.
+ * decides whether this member can serve, and as what.
  *
  * Only the part behind the snapshot is read. Everything found there is synced (the log saw to it) but not yet known to
  * be committed; who votes is decided by the latest record even so, as Raft has it.
  */
 import { assert } from '../lib/assert.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
+import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { latestEpoch, readLog } from '../log/log.ts';
 import type { ReadOutcome } from '../log/types.ts';
 import * as batch from '../protocol/batch.ts';
 import { failRaft } from './asks.ts';
 import { readControls, splitBatches } from './batches.ts';
-import { standForElection } from './election.ts';
+import { beginReset } from './download.ts';
 import { SLICE_BYTES } from './reading.ts';
+import { beginFirstRole } from './roles.ts';
 import { scheduleSnapshot } from './snapshots.ts';
-import type { Opening, Raft, RaftEvent } from './state.ts';
-import { isVoter, KRAFT_VERSION_MAX, type VoterSet } from './voters.ts';
+import { isOwnVoter, type Opening, type Raft, type RaftEvent } from './state.ts';
+import { noteVoters } from './voter-history.ts';
+import { KRAFT_VERSION_MAX, VOTERS_MAX, type VoterSet } from './voters.ts';
 
 /** The log is open: its control batches are looked for behind the snapshot. */
 export function takeLogOpened(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {
@@ -25,6 +28,23 @@ export function takeLogOpened(raft: Raft, env: Env, out: Outbox, events: RaftEve
   if (opening === null) return;
   opening.phase = 'controls';
   assert(raft.log.start <= opening.offset, 'the log reaches back to the snapshot');
+  const newest = raft.snapshots[raft.snapshots.length - 1];
+  const isShort = newest !== undefined && raft.log.damaged.some(({ end }) => end === newest.endOffset);
+  if (isShort) {
+    // A snapshot that was fetched is here, and the log has not begun anew behind it: that is done now.
+    env.reached('raft.opening.reset');
+    raft.installing = { id: newest, head: null, stage: 'reset', pending: 0 };
+    beginReset({ raft, env, out, events });
+    return;
+  }
+  walkOn(raft, env, opening, out, events);
+}
+
+/** The log has begun anew behind the newest snapshot. */
+export function takeOpeningReset(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {
+  const { opening } = raft;
+  if (opening === null) return;
+  raft.installing = null;
   walkOn(raft, env, opening, out, events);
 }
 
@@ -73,28 +93,32 @@ function walk(raft: Raft, env: Env, opening: Opening, outcome: ReadOutcome, even
 /** What the operator is told of damage in the middle of the log. */
 export function damageText(raft: Raft, offset: number): string {
   return (
-    `the metadata log in ${raft.folder} is damaged at offset ${offset}, and this node is the only voter: ` +
-    'bring back the folder from a copy'
+    `the metadata log in ${raft.folder} is damaged at offset ${offset}` +
+    (raft.quorum.voters.length > 1 ? '' : ', and this node is the only voter') +
+    ': bring back the folder from a copy'
   );
 }
 
 function noteBatch(raft: Raft, env: Env, opening: Opening, bytes: Uint8Array): void {
-  opening.offset = Math.max(opening.offset, batch.nextOffset(batch.dataViewOf(bytes), 0));
+  const view = batch.dataViewOf(bytes);
+  opening.offset = Math.max(opening.offset, batch.nextOffset(view, 0));
   raft.unsnapshottedBytes += bytes.length;
   const controls = readControls(bytes, env);
-  if (controls === null) return;
-  const { kraftVersion, voters } = controls;
-  if (kraftVersion !== null) raft.quorum = { ...raft.quorum, kraftVersion };
-  if (voters === null) return;
-  raft.quorum = { ...raft.quorum, voters };
-  raft.areVotersLogged = true;
+  if (controls !== null) noteVoters(raft, controls, batch.baseOffset(view, 0));
 }
 
 /** All is known: the member may stand for election, or must say why not. */
 function finishOpening(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {
+  const remembered = raft.opening?.quorumState ?? null;
   raft.opening = null;
   const { quorum, staticVoters } = raft;
   raft.epoch = Math.max(raft.epoch, latestEpoch(raft.log));
+  // What is remembered of an older epoch means nothing in this one.
+  if (remembered !== null && remembered.leaderEpoch === raft.epoch) {
+    raft.leaderId = remembered.leaderId;
+    raft.votedId = remembered.votedId;
+    raft.votedDirectoryId = remembered.votedId < 0 ? ZERO_UUID : remembered.votedDirectoryId;
+  }
   if (quorum.kraftVersion === 0) raft.quorum = { kraftVersion: 0, voters: staticVoters };
   const problem = problemOf(raft, raft.quorum);
   if (problem !== null) {
@@ -103,23 +127,22 @@ function finishOpening(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): 
   }
   raft.stage = 'open';
   scheduleSnapshot(raft, env);
-  standForElection(raft, out);
+  beginFirstRole({ raft, env, out, events });
 }
 
 /** Why a member cannot serve this quorum; null if it can. */
 function problemOf(raft: Raft, { kraftVersion, voters }: VoterSet): string | null {
-  const { nodeId, directoryId, folder } = raft;
+  const { nodeId, directoryId, folder, peers } = raft;
   if (kraftVersion > KRAFT_VERSION_MAX) {
     return `the quorum in ${folder} is at kraft.version ${kraftVersion}, which is not served here`;
   }
+  if (voters.length > VOTERS_MAX) {
+    return `the quorum in ${folder} has ${voters.length} voters; at most ${VOTERS_MAX} are served`;
+  }
+  if (isOwnVoter(raft) || (peers.mayObserve && (voters.length > 0 || peers.bootstrapCount > 0))) return null;
   if (voters.length === 0) {
     return `no voters are known in ${folder}: format the directory, or set controller.quorum.voters`;
   }
-  const self = voters.find((voter) => isVoter(voter, nodeId, directoryId));
-  if (self === undefined) {
-    const ids = voters.map((voter) => `${voter.id} with directory ${voter.directoryId}`).join(', ');
-    return `node ${nodeId} with directory ${directoryId} is no voter of the quorum in ${folder}; voters are ${ids}`;
-  }
-  if (voters.length > 1) return `the quorum in ${folder} has ${voters.length} voters; only one is served yet`;
-  return null;
+  const ids = voters.map((voter) => `${voter.id} with directory ${voter.directoryId}`).join(', ');
+  return `node ${nodeId} with directory ${directoryId} is no voter of the quorum in ${folder}; voters are ${ids}`;
 }

@@ -4,7 +4,7 @@
  *
  * A crash during all this leaves the folder as it was, but for leftovers that are gone. A snapshot that does not hold
  * together is passed over for the one before; the log reaches back to that one. What can be mended by no snapshot ends
- * the node with a sentence: with one voter there is nobody to fetch it from.
+ * the node with a sentence: a voter that has lost what it voted for must not vote.
  */
 import { nextFile } from '../lib/ids.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
@@ -103,7 +103,7 @@ function beginCheckpoint(raft: Raft, env: Env, out: Outbox, events: RaftEvent[])
     return;
   }
   const file = nextFile(raft.ids);
-  raft.reading = { reader: createCheckpointReader(newest, file), offset: 0, ticket: -1 };
+  raft.reading = { reader: createCheckpointReader(newest, file), offset: 0, ticket: -1, isAsked: true, pass: 0 };
   const path = `${raft.folder}/${names.checkpointName(newest)}`;
   askDisk(raft, { kind: 'checkpoint', file }, { kind: 'open', file, path, create: false }, out);
 }

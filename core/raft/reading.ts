@@ -16,22 +16,35 @@ import { type RecordBatch, readBatch, splitBatches } from './batches.ts';
 import { type CheckpointReader, createCheckpointReader, isWhole, takeCheckpoint } from './checkpoint-read.ts';
 import { checkpointName } from './names.ts';
 import { damageText } from './opening-log.ts';
-import type { Raft, RaftEvent } from './state.ts';
+import type { Raft, RaftEvent, Slice } from './state.ts';
 
 /** Bytes of log that are read for one slice, unless a batch is larger: some ten milliseconds of work for the reader. */
 export const SLICE_BYTES = 256 * 1024;
 
 /**
  * Begins a pass over all that is committed; the one before, if any, is forgotten. `readMore` asks for the first slice.
- * Only while this member leads and has said so.
+ * Only once the high watermark is known. The pass ends when it is dropped: what is committed later belongs to it too.
  */
 export function beginReading(raft: Raft, out: Outbox): void {
-  assert(raft.lead?.isConfirmed === true, 'what is committed is known once a leader is confirmed');
+  assert(raft.highWatermark >= 0, 'what is committed is known');
   dropReading(raft, out);
   const newest = raft.snapshots[raft.snapshots.length - 1];
   const offset = newest === undefined ? raft.log.start : newest.endOffset;
   const reader = newest === undefined ? null : createCheckpointReader(newest, nextFile(raft.ids));
-  raft.reading = { reader, offset, ticket: -1 };
+  raft.reading = { reader, offset, ticket: -1, isAsked: false, pass: ++raft.passes };
+}
+
+/** Begins a pass at `offset`, for whoever knows all that is committed below it. */
+export function beginReadingAt(raft: Raft, offset: number, out: Outbox): void {
+  assert(offset >= raft.log.start, 'the log still holds what is wanted');
+  dropReading(raft, out);
+  raft.reading = { reader: null, offset, ticket: -1, isAsked: false, pass: ++raft.passes };
+}
+
+/** Whether a pass is under way that has come to the end of what was committed, so that `readMore` may be asked. */
+export function isBehind(raft: Raft): boolean {
+  const { reading } = raft;
+  return reading !== null && !reading.isAsked && (reading.reader !== null || reading.offset < raft.highWatermark);
 }
 
 /** Forgets the pass. */
@@ -41,12 +54,20 @@ export function dropReading(raft: Raft, out: Outbox): void {
   raft.reading = null;
 }
 
+/** The owner takes a slice, and may ask for more; false if it belongs to a pass that is over, and is to be dropped. */
+export function acceptSlice(raft: Raft, slice: Slice): boolean {
+  if (raft.reading === null || raft.reading.pass !== slice.pass) return false;
+  raft.reading.isAsked = false;
+  return true;
+}
+
 /** Asks for the next slice: the event 'slice' follows, at once or later. Not while one is under way. */
 export function readMore(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {
   const { reading } = raft;
   if (reading === null) return;
   const { reader } = reading;
-  assert(reading.ticket < 0, 'one slice at a time');
+  assert(!reading.isAsked, 'one slice at a time');
+  reading.isAsked = true;
   if (reader !== null) {
     const { file, position, sizeBytes } = reader;
     const path = `${raft.folder}/${checkpointName(reader.id)}`;
@@ -82,6 +103,7 @@ export function takeCheckpointSlice(
   }
   if (input.kind === 'opened') {
     reader.sizeBytes = input.sizeBytes;
+    reading.isAsked = false;
     readMore(raft, env, out, events);
     return;
   }
@@ -97,7 +119,15 @@ export function takeCheckpointSlice(
   }
   const isEnd = reading.reader === null && reading.offset >= raft.highWatermark;
   const snapshot = { ...reader.id, lastTimestampMs: reader.head?.lastTimestampMs ?? -1 };
-  events.push({ kind: 'slice', snapshot, isWhole: isWhole(reader), batches, nextOffset: reading.offset, isEnd });
+  events.push({
+    kind: 'slice',
+    pass: reading.pass,
+    snapshot,
+    isWhole: isWhole(reader),
+    batches,
+    nextOffset: reading.offset,
+    isEnd,
+  });
 }
 
 function read(pieces: readonly Uint8Array[], env: Env): RecordBatch[] | null {
@@ -124,7 +154,15 @@ export function takeLogSlice(raft: Raft, env: Env, outcome: ReadOutcome, events:
   const records = batches.filter((one) => one.values.length > 0);
   const kept = records.map((one) => (from <= one.baseOffset ? one : cut(one, from)));
   const isEnd = reading.offset >= raft.highWatermark;
-  events.push({ kind: 'slice', snapshot: null, isWhole: true, batches: kept, nextOffset: reading.offset, isEnd });
+  events.push({
+    kind: 'slice',
+    pass: reading.pass,
+    snapshot: null,
+    isWhole: true,
+    batches: kept,
+    nextOffset: reading.offset,
+    isEnd,
+  });
 }
 
 /** A batch of which the first records are known already. */

@@ -70,12 +70,17 @@ export function postponeSnapshot(raft: Raft, env: Env): void {
 
 /** Whether the owner should begin a snapshot of what is committed. */
 export function isSnapshotDue(raft: Raft, env: Env): boolean {
-  if (raft.writing !== null || raft.lead?.isConfirmed !== true || raft.unsnapshottedBytes === 0) return false;
+  if (raft.writing !== null || raft.unsnapshottedBytes === 0 || !mayWrite(raft)) return false;
   return raft.unsnapshottedBytes >= raft.config.snapshotBytes || env.nowMs >= raft.snapshotAtMs;
+}
+
+/** Whatever the role, what is committed may be kept as a snapshot; but not while another's is being fetched. */
+function mayWrite(raft: Raft): boolean {
+  return raft.highWatermark >= 0 && raft.installing === null && (raft.follow?.download ?? null) === null;
 }
 
 /** When a snapshot will be due if nothing more is appended, in `env.nowMs`; Infinity when none will. */
 export function snapshotDeadlineMs(raft: Raft): number {
-  const isChanged = raft.unsnapshottedBytes > 0 && raft.writing === null && raft.lead?.isConfirmed === true;
+  const isChanged = raft.unsnapshottedBytes > 0 && raft.writing === null && mayWrite(raft);
   return isChanged ? raft.snapshotAtMs : Infinity;
 }

@@ -1,22 +1,42 @@
 /**
- * What one member of a quorum remembers. Plain data; `raft.ts` has the theory.
+ * What one member of a quorum remembers. Plain data; `raft.ts` has the theory, `role-state.ts` what each role knows.
  *
  * Invariants, always:
- * - `epoch` and `votedId` are in `quorum-state` on the disk before they stand here: a crash finds the same or newer.
- * - highWatermark <= log.durable, and it never goes back. -1 until an entry of an own epoch is committed.
- * - `lead` is not null exactly while `role` is 'leader'.
+ * - `epoch`, `leaderId` and `votedId` are in `quorum-state` on the disk before they stand here: a crash finds the same
+ *   or newer. While they are being written (`changing`), nobody is answered and nothing is decided.
+ * - In one epoch a member votes for one candidate at most, and for none once it knows who leads.
+ * - highWatermark <= log.durable, and it never goes back. -1 until an entry of an own epoch is committed, or a leader
+ *   has said what is.
+ * - What a member tells others of its log (`fetchOffset`) is what it has synced.
+ * - `lead` is not null exactly while `role` is 'leader'; so with `follow` and 'follower', and with `campaign` and
+ *   'prospective' or 'candidate'.
  * - `snapshots` ascends; each ends at or below the high watermark, and the log begins at or below the newest one's end.
- * - `asks` holds what was asked of the disk and not answered, beside what the log itself asked.
+ * - `asks` holds what was asked of the disk and not answered, beside what the log itself asked; `calls` what was asked
+ *   of other members in the present role. An answer to what is in neither is dropped.
  */
 import type { Ids } from '../lib/ids.ts';
-import type { FileId } from '../lib/world.ts';
-import type { Log } from '../log/log.ts';
+import type { Env, FileId, Outbox } from '../lib/world.ts';
+import { type Log, latestEpoch } from '../log/log.ts';
 import type { LogConfig } from '../log/types.ts';
 import type { RecordBatch } from './batches.ts';
 import type { CheckpointReader } from './checkpoint-read.ts';
 import type { SnapshotId } from './names.ts';
 import type { QuorumState } from './quorum-state.ts';
-import type { Voter, VoterSet } from './voters.ts';
+import type {
+  Call,
+  Campaign,
+  Changing,
+  Deferred,
+  Follow,
+  Installing,
+  Lead,
+  PeerEvent,
+  Role,
+  SnapshotServing,
+} from './role-state.ts';
+import { isVoter, type Voter, type VoterEndpoint, type VoterSet } from './voters.ts';
+
+export type { Lead, Role } from './role-state.ts';
 
 /** What the operator decided. */
 export interface RaftConfig {
@@ -26,6 +46,31 @@ export interface RaftConfig {
   readonly snapshotBytes: number;
   /** metadata.log.max.snapshot.interval.ms; Infinity for never. */
   readonly snapshotIntervalMs: number;
+}
+
+/** How long a member of a quorum of several waits. */
+export interface RaftTimes {
+  /** controller.quorum.election.timeout.ms: from there to twice of it without news, and a voter asks for votes. */
+  readonly electionTimeoutMs: number;
+  /** controller.quorum.fetch.timeout.ms: a follower that heard nothing from the leader so long looks for another. */
+  readonly fetchTimeoutMs: number;
+  /** controller.quorum.election.backoff.max.ms: the longest pause between two candidacies. */
+  readonly electionBackoffMaxMs: number;
+  /** controller.quorum.request.timeout.ms: a call that is not answered by then is lost. */
+  readonly requestTimeoutMs: number;
+}
+
+/** What a member needs to know to have others. */
+export interface PeerOptions {
+  /** Requests that name another are refused; null to name none and refuse none. */
+  readonly clusterId: string | null;
+  /** For jitter; an unsigned 32-bit integer, fresh at each start. */
+  readonly seed: number;
+  readonly times: RaftTimes;
+  /** Of controller.quorum.bootstrap.servers; the host knows the i-th of them as node -1 - i. */
+  readonly bootstrapCount: number;
+  /** Whether a node that is no voter may follow as an observer; else it is refused at the opening. */
+  readonly mayObserve: boolean;
 }
 
 /** Options of a new member. */
@@ -41,25 +86,8 @@ export interface RaftOptions {
   /** controller.quorum.voters; needed where kraft.version is 0, else empty. */
   readonly staticVoters: readonly Voter[];
   readonly config: RaftConfig;
-}
-
-/** Kafka's names (KIP-595). Those that a quorum of one never enters are not there yet. */
-export type Role = 'unattached' | 'candidate' | 'leader' | 'resigned';
-
-/** What only a leader knows. */
-export interface Lead {
-  /** Where the batch that began this epoch stands, and the offset behind it. */
-  readonly epochStart: number;
-  readonly epochStartNext: number;
-  /** Whether that batch is committed: from then on the high watermark is known. */
-  isConfirmed: boolean;
-}
-
-/** An election under way. */
-export interface Candidacy {
-  readonly epoch: number;
-  /** Whose answer is awaited: that of the written vote, or of the written victory. */
-  stage: 'vote' | 'victory';
+  /** Absent for a quorum of one that nobody observes. */
+  readonly peers?: PeerOptions;
 }
 
 /** What was asked of the disk, by ticket. */
@@ -67,9 +95,11 @@ export type RaftAsk =
   | { readonly kind: 'list' }
   | { readonly kind: 'quorumState' }
   | { readonly kind: 'files' }
-  | { readonly kind: 'candidacy' }
+  | { readonly kind: 'changing' }
   | { readonly kind: 'checkpoint'; readonly file: FileId }
   | { readonly kind: 'writing'; readonly file: FileId }
+  | { readonly kind: 'download'; readonly file: FileId }
+  | { readonly kind: 'serving'; readonly file: FileId }
   | { readonly kind: 'tidy' };
 
 /** Where an opening stands. */
@@ -102,6 +132,10 @@ export interface Reading {
   offset: number;
   /** Of the log's read under way; -1 for none. */
   ticket: number;
+  /** A slice was asked for and the owner has not taken it. */
+  isAsked: boolean;
+  /** Tells one pass from the next. */
+  readonly pass: number;
 }
 
 /** A snapshot being written. */
@@ -128,12 +162,20 @@ export interface Raft {
   stage: 'new' | 'opening' | 'open' | 'closing' | 'closed' | 'failed';
   role: Role;
   epoch: number;
-  /** -1 when it is not known. */
+  /**
+   * -1 when it is not known. A leader that has resigned stands here still: in its own epoch it votes for nobody and
+   * appends nothing any more. `knownLeader` is what others are told.
+   */
   leaderId: number;
+  /** Whom this member voted for in this epoch, and with which directory; -1 for nobody. */
+  votedId: number;
+  votedDirectoryId: string;
   quorum: VoterSet;
   /** Records below it are committed; -1 when it is not known. */
   highWatermark: number;
   lead: Lead | null;
+  follow: Follow | null;
+  campaign: Campaign | null;
   snapshots: SnapshotId[];
   // ----
   readonly ids: Ids;
@@ -143,13 +185,29 @@ export interface Raft {
   readonly config: RaftConfig;
   /** Whether the log, or a snapshot above offset 0, names the voters. */
   areVotersLogged: boolean;
-  candidacy: Candidacy | null;
-  /** When to stand for election again, `env.nowMs`; Infinity when not. */
-  electAtMs: number;
-  electBackoffMs: number;
+  readonly peers: PeerOptions;
+  /** Voter sets that the log named before the present one, ascending: what a cut of the log brings back. */
+  earlierQuorums: EarlierQuorum[];
+  /** quorum-state is being written; requests that come meanwhile wait in `deferred`. */
+  changing: Changing | null;
+  deferred: Deferred[];
+  /** When the role has lasted long enough without news, `env.nowMs`; Infinity when it never does. */
+  timerMs: number;
+  /** Candidacies in vain since a leader was last heard of. */
+  electFailures: number;
+  dice: number;
+  calls: Map<number, Call>;
+  /** Where members listen that no voter set names, as others have said. */
+  endpoints: Map<number, VoterEndpoint>;
   asks: Map<number, RaftAsk>;
+  /** A snapshot is taking the place of the log: this member neither fetches nor stands for election until it has. */
+  installing: Installing | null;
+  /** Pieces of snapshots that are being read for others, by file. */
+  serving: Map<FileId, SnapshotServing>;
   opening: Opening | null;
   reading: Reading | null;
+  /** Passes that were begun. */
+  passes: number;
   writing: Writing | null;
   /** Bytes appended since the newest snapshot, about. */
   unsnapshottedBytes: number;
@@ -159,8 +217,28 @@ export interface Raft {
   badSnapshots: SnapshotId[];
 }
 
+/** A voter set, and the offset of the batch that replaced it. */
+export interface EarlierQuorum {
+  readonly replacedAt: number;
+  readonly quorum: VoterSet;
+  readonly areVotersLogged: boolean;
+}
+
+/** What one step works with: the member, the world's time and functions, and where effects and events go. */
+export interface Turn {
+  readonly raft: Raft;
+  readonly env: Env;
+  readonly out: Outbox;
+  readonly events: RaftEvent[];
+}
+
 /** What happened; pushed by `stepRaft` for the owner to act on. */
 export type RaftEvent =
+  | PeerEvent
+  /** Who leads, or the epoch, has changed: see `knownLeader`. */
+  | { readonly kind: 'leaderChanged' }
+  /** A snapshot of the leader has taken the place of the log: what was read before is behind it. */
+  | { readonly kind: 'snapshotLoaded' }
   /** This node leads `epoch`, and an entry of it is committed: the high watermark is known. */
   | { readonly kind: 'leading'; readonly epoch: number }
   /** `raft.highWatermark` has moved up. */
@@ -179,6 +257,8 @@ export type RaftEvent =
 
 /** A piece of what is committed. */
 export interface Slice {
+  /** The pass that it belongs to: see `acceptSlice`. */
+  readonly pass: number;
   /** The snapshot whose records these are; null when they are the log's. Offsets within a snapshot mean nothing. */
   readonly snapshot: (SnapshotId & { readonly lastTimestampMs: number }) | null;
   /** The snapshot ends with these, or there is none. */
@@ -189,4 +269,35 @@ export interface Slice {
   readonly nextOffset: number;
   /** Nothing more is committed at the moment. */
   readonly isEnd: boolean;
+}
+
+/** Who leads, as far as this member can say; -1 when it cannot. */
+export function knownLeader(raft: Raft): number {
+  return raft.leaderId === raft.nodeId && raft.lead === null ? -1 : raft.leaderId;
+}
+
+/** Whether this member votes in the quorum as it is known now. */
+export function isOwnVoter(raft: Raft): boolean {
+  const { nodeId, directoryId, quorum } = raft;
+  return quorum.voters.some((voter) => isVoter(voter, nodeId, directoryId));
+}
+
+/** The voters beside this member. */
+export function otherVoters(raft: Raft): readonly Voter[] {
+  const { nodeId, directoryId, quorum } = raft;
+  return quorum.voters.filter((voter) => !isVoter(voter, nodeId, directoryId));
+}
+
+/** What operators and metrics call the state of a member (KIP-595, KIP-996). */
+export function stateName(raft: Raft): Role | 'voted' | 'observer' {
+  const isQuiet = raft.role === 'unattached' || raft.role === 'follower';
+  if (isQuiet && raft.quorum.voters.length > 0 && !isOwnVoter(raft)) return 'observer';
+  return raft.role === 'unattached' && raft.votedId >= 0 ? 'voted' : raft.role;
+}
+
+/** The epoch of the last record of the log, or of what a snapshot at its end holds, and the offset behind it. */
+export function logEnd(raft: Raft): { readonly epoch: number; readonly offset: number } {
+  const newest = raft.snapshots[raft.snapshots.length - 1];
+  const snapshotEpoch = newest !== undefined && newest.endOffset >= raft.log.end ? newest.epoch : 0;
+  return { epoch: Math.max(latestEpoch(raft.log), snapshotEpoch), offset: raft.log.end };
 }

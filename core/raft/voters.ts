@@ -53,6 +53,22 @@ export function isVoter(voter: Voter, id: number, directoryId: string): boolean 
   return voter.id === id && (voter.directoryId === ZERO_UUID || voter.directoryId === directoryId);
 }
 
+/** Where a member listens, as far as is known: voters of the log, of the configuration, or what others have said. */
+export function endpointOf(
+  known: {
+    readonly quorum: VoterSet;
+    readonly staticVoters: readonly Voter[];
+    readonly endpoints: ReadonlyMap<number, VoterEndpoint>;
+  },
+  nodeId: number,
+): VoterEndpoint | null {
+  for (const voters of [known.quorum.voters, known.staticVoters]) {
+    const [endpoint] = voters.find(({ id }) => id === nodeId)?.endpoints ?? [];
+    if (endpoint !== undefined) return endpoint;
+  }
+  return known.endpoints.get(nodeId) ?? null;
+}
+
 /** The value of the control record that names the voters. */
 export function encodeVoters(voters: readonly Voter[]): Uint8Array {
   return bodyBytes(VotersRecord, RECORD_VERSION, {

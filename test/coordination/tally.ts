@@ -37,8 +37,10 @@ export const TALLY: Machine<TallyShapes> = {
   beginLoad: () => ({ counters: new Map() }),
   load: (loading, records) => {
     for (const record of records) add(loading.counters, record);
-    return loading.counters.has('poison') ? 'a poisoned log' : null;
+    return loading.counters.has('poison') ? 'a poisoned log' : [records.map(({ name }) => name)];
   },
+  loaded: ({ counters }) => new Map(counters),
+  resume: (view) => ({ counters: new Map(view) }),
   activate: ({ counters }, { isNew, bootstrap }) => ({ state: { counters }, records: isNew ? bootstrap : [] }),
   handle: ({ counters }, _context, { name, amounts, isAtomic }) => {
     if (amounts.some((amount) => amount < 0)) return { records: [], response: -1, isAtomic };

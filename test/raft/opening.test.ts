@@ -177,13 +177,13 @@ describe('a later start', () => {
 });
 
 describe('a folder that cannot be served', () => {
-  it('of another voter, directory or number of voters is refused by name', () => {
+  it('of another voter, directory or more voters than may be is refused by name', () => {
     const strangers = [voterOf(1, 'AAAAAAAAAAAAAAAAAAAABQ', []), voterOf(2, DIRECTORY, [])];
     for (const stranger of strangers) {
       expect(open(format(createQuorumWorld(), [stranger]))[0]).toMatch(/is no voter of the quorum/);
     }
-    const three = [SELF, ...strangers];
-    expect(open(format(createQuorumWorld(), three))[0]).toMatch(/has 3 voters; only one is served yet/);
+    const six = [SELF, ...strangers, ...strangers, ...strangers].slice(0, 6);
+    expect(open(format(createQuorumWorld(), six))[0]).toMatch(/has 6 voters; at most 5 are served/);
   });
 
   it('with a broken or newer quorum-state is refused, lest a vote be forgotten', () => {
