@@ -2,8 +2,8 @@
  * One partition that this node leads: it orders batches, knows how far they are committed, and says when a producer
  * may be answered.
  *
- * Offsets count records. The high watermark is what every in-sync replica has synced; with this node as the only
- * replica that is `log.durable`. It never goes back. A producer that asked for acks=1 is answered when the batch is
+ * Offsets count records. The high watermark is what every in-sync replica has synced (`in-sync.ts`); with this node as
+ * the only replica that is `log.durable`. It never goes back. A producer that asked for acks=1 is answered when the batch is
  * durable here (with flush off: written), one that asked for acks=-1 when the high watermark has passed it.
  * A leader's epoch comes from the controller, which gives a new one to every life of a node, so that two lives never
  * write different records under one epoch. A crash forgets all of this; producers see a broken connection and ask
@@ -14,9 +14,22 @@ import { createQueue, dequeue, enqueue, peek, type Queue, queueAt, sift } from '
 import type { Env, Outbox } from '../lib/world.ts';
 import { appendAsLeader, assignEpoch, type Log } from '../log/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import {
+  type BrokerStates,
+  checkInSync,
+  committedEnd,
+  createInSync,
+  type InSync,
+  noteGrowth,
+  type PartitionState,
+  takeState,
+  wantedInSync,
+} from './in-sync.ts';
 
 /** How many appends of one partition may be under way; one more is refused, to be tried again. */
 export const APPENDS_MAX = 65_536;
+
+const NOBODY: BrokerStates = new Map();
 
 /** Whoever waits for answers, perhaps from several partitions: a Produce request. */
 export interface Waiter {
@@ -41,6 +54,8 @@ interface Append<W extends Waiter> {
   waiter: W | null;
   answer: ProduceAnswer | null;
   readonly untilMs: number;
+  /** Its producer waits for all replicas in sync. */
+  readonly isAll: boolean;
 }
 
 /** The state of a partition that this node leads. */
@@ -48,12 +63,12 @@ export interface Leader<W extends Waiter> {
   readonly log: Log;
   /** -1 while this node does not lead. */
   epoch: number;
-  /** Readers see records below it. `highWatermark <= log.durable`; later: the smallest end of the in-sync set. */
+  /** Readers see records below it. `highWatermark <= log.durable`. */
   highWatermark: number;
   /** min.insync.replicas: an append with acks=-1 is refused when fewer replicas are in sync. */
   inSyncMin: number;
-  /** Replicas in sync, this one included. */
-  inSyncCount: number;
+  /** The other replicas; null where there are none, or while this node does not lead. */
+  inSync: InSync | null;
   /** Every append above the high watermark, in the order of appends. */
   readonly appends: Queue<Append<W>>;
   /** The appends with acks=1 that are not durable yet; each is in `appends` too. */
@@ -71,7 +86,7 @@ export function createLeader<W extends Waiter>(log: Log, inSyncMin: number): Lea
     epoch: -1,
     highWatermark: 0,
     inSyncMin,
-    inSyncCount: 1,
+    inSync: null,
     appends: createQueue(),
     unsynced: createQueue(),
     committedBytes: 0,
@@ -79,23 +94,77 @@ export function createLeader<W extends Waiter>(log: Log, inSyncMin: number): Lea
   };
 }
 
+/** What a leader of several replicas has to know when it begins. */
+export interface Lead {
+  readonly self: number;
+  readonly state: PartitionState;
+  /** What this node knew to be committed as a follower, or from its checkpoint. */
+  readonly highWatermark: number;
+  readonly lagMaxMs: number;
+  readonly nowMs: number;
+}
+
 /**
- * Takes the lead of an open log under the epoch that the controller gave, or goes on under a newer one. False where the
- * log claims a later epoch than the controller ever gave: its batches are damaged, or not of this cluster. Then that
- * epoch is forgotten.
+ * Takes the lead of an open log under the epoch that the controller gave, or goes on under a newer one. `lead` is null
+ * for the only replica. False where the log claims a later epoch than the controller ever gave: its batches are
+ * damaged, or not of this cluster. Then that epoch is forgotten.
  */
-export function takeLead<W extends Waiter>(leader: Leader<W>, epoch: number): boolean {
+export function takeLead<W extends Waiter>(leader: Leader<W>, epoch: number, lead: Lead | null = null): boolean {
+  const { log } = leader;
   assert(epoch > leader.epoch, 'the epochs of a leader ascend');
+  assert(log.truncation === null, 'a log that is being cut is not led');
   const isFirst = leader.epoch < 0;
   leader.epoch = epoch;
-  if (isFirst) leader.highWatermark = Math.max(leader.highWatermark, leader.log.durable);
-  return assignEpoch(leader.log, epoch, leader.log.end);
+  if (lead !== null && lead.state.replicas.length > 1) {
+    leader.inSync = createInSync(lead.self, lead.state, log.end, lead.nowMs, lead.lagMaxMs);
+    leader.highWatermark = Math.max(leader.highWatermark, Math.min(lead.highWatermark, log.durable));
+  } else {
+    leader.inSync = null;
+    if (isFirst) leader.highWatermark = Math.max(leader.highWatermark, log.durable);
+  }
+  return assignEpoch(log, epoch, log.end);
+}
+
+/** A later word of the controller about the in-sync set under this leader's epoch. False when it says nothing new. */
+export function takePartitionState<W extends Waiter>(
+  leader: Leader<W>,
+  state: PartitionState,
+  nowMs: number,
+  finished: W[],
+): boolean {
+  const { inSync } = leader;
+  if (inSync === null || state.leaderEpoch !== leader.epoch || !state.isr.includes(inSync.self)) return false;
+  if (!takeState(inSync, state, nowMs)) return false;
+  if (isShort(leader)) failTooFew(leader, finished);
+  return true;
+}
+
+/** Whether fewer replicas are in sync than acks=all wants. */
+export function isShort<W extends Waiter>({ inSync, inSyncMin }: Leader<W>): boolean {
+  if (inSync === null) return 1 < inSyncMin;
+  return inSync.isr.length < wantedInSync(inSync, inSyncMin);
+}
+
+/** What so few hold does not count as committed: who waits for all is told, and may try again. */
+function failTooFew<W extends Waiter>(leader: Leader<W>, finished: W[]): void {
+  const { appends } = leader;
+  const text = 'the in-sync set shrank below min.insync.replicas after the append';
+  for (let i = 0; i < appends.size; i++) {
+    const append = queueAt(appends, i);
+    if (append.isAll) fail(append, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, text, finished);
+  }
+}
+
+/** When the leader next has something to do by itself, `env.nowMs`. */
+export function leaderDeadlineMs<W extends Waiter>({ expiryMs, inSync }: Leader<W>): number {
+  return inSync === null ? expiryMs : Math.min(expiryMs, inSync.lagMs);
 }
 
 /** Leads no more: everyone who waits is told to ask the new leader. */
 export function loseLead<W extends Waiter>(leader: Leader<W>, finished: W[]): void {
   failAll(leader, ErrorCode.NOT_LEADER_OR_FOLLOWER, 'this node leads the partition no more', finished);
   leader.epoch = -1;
+  leader.inSync = null;
 }
 
 /** What a Produce request asks of one partition. */
@@ -119,13 +188,15 @@ export function appendToLeader<W extends Waiter>(
 ): boolean {
   const { acks, answer, waiter, untilMs, records } = request;
   if (leader.epoch < 0) return refuse(answer, ErrorCode.NOT_LEADER_OR_FOLLOWER, null);
-  if (acks === -1 && leader.inSyncCount < leader.inSyncMin) {
+  if (acks === -1 && isShort(leader)) {
     return refuse(answer, ErrorCode.NOT_ENOUGH_REPLICAS, null);
   }
   if (leader.appends.size >= APPENDS_MAX) {
     return refuse(answer, ErrorCode.REQUEST_TIMED_OUT, 'too many batches of this partition wait for the disk');
   }
+  const endBefore = leader.log.end;
   const outcome = appendAsLeader(leader.log, env, records, leader.epoch, out);
+  if (leader.inSync !== null && leader.log.end > endBefore) noteGrowth(leader.inSync, endBefore, env.nowMs);
   if (outcome.error !== ErrorCode.NONE) return refuse(answer, outcome.error, outcome.message);
   answer.baseOffset = outcome.baseOffset;
   answer.logAppendTimeMs = outcome.logAppendTimeMs;
@@ -139,6 +210,7 @@ export function appendToLeader<W extends Waiter>(
       waiter: waits ? waiter : null,
       answer: waits ? answer : null,
       untilMs,
+      isAll: acks === -1,
     };
     enqueue(leader.appends, append);
     if (waits && acks !== -1) enqueue(leader.unsynced, append);
@@ -151,15 +223,22 @@ export function appendToLeader<W extends Waiter>(
 
 /**
  * The log's durable end, or a follower, has moved: raises the high watermark and answers those whom it has passed.
- * Returns the bytes that became visible; waiters with nothing left to wait for are pushed into `finished`.
+ * Returns the bytes that became visible; waiters with nothing left to wait for are pushed into `finished`. `brokers` and
+ * `nowMs` matter where there are other replicas.
  */
-export function advance<W extends Waiter>(leader: Leader<W>, finished: W[]): number {
+export function advance<W extends Waiter>(
+  leader: Leader<W>,
+  finished: W[],
+  brokers: BrokerStates = NOBODY,
+  nowMs = 0,
+): number {
   const { log, appends, unsynced } = leader;
   while (unsynced.size > 0 && queueAt(unsynced, 0).nextOffset <= log.durable) {
     settle(dequeue(unsynced) as Append<W>, finished);
   }
-  if (log.durable <= leader.highWatermark) return 0;
-  leader.highWatermark = log.durable;
+  const end = reachedEnd(leader, brokers, nowMs);
+  if (end <= leader.highWatermark) return 0;
+  leader.highWatermark = end;
   let sizeBytes = 0;
   for (let first = peek(appends); first !== undefined; first = peek(appends)) {
     // A duplicate of an append that is still under way stands behind later ones; it waits for them, which is safe.
@@ -170,6 +249,12 @@ export function advance<W extends Waiter>(leader: Leader<W>, finished: W[]): num
   }
   leader.committedBytes += sizeBytes;
   return sizeBytes;
+}
+
+function reachedEnd<W extends Waiter>(leader: Leader<W>, brokers: BrokerStates, nowMs: number): number {
+  const { log, inSync, inSyncMin } = leader;
+  if (inSync === null) return log.durable;
+  return committedEnd(inSync, brokers, log.durable, log.end, wantedInSync(inSync, inSyncMin), nowMs);
 }
 
 /** The appends from `offset` on did not happen: their producers are told so. */
@@ -220,6 +305,7 @@ export function checkLeader<W extends Waiter>(leader: Leader<W>): void {
   assert(log.durable <= log.end, 'durable lies beyond the end');
   const first = peek(appends);
   assert(first === undefined || first.nextOffset > highWatermark, 'a committed batch still waits');
+  if (leader.inSync !== null) checkInSync(leader.inSync, highWatermark);
   assert(leader.unsynced.size <= appends.size, 'an append waits for the disk but is not known');
 }
 
