@@ -1,0 +1,196 @@
+/**
+ * What must hold of a quorum whatever happens to it, read from the bytes on its disks, not from what members say.
+ *
+ * Looked at after every step of a member: one leader an epoch; the high watermark goes up only, and never above what a
+ * majority of the voters has synced; what it covers is the same everywhere and for ever; a new leader holds all of it.
+ * At the end: logs are equal, and so is what they come to; nothing that was answered or seen is missing.
+ */
+import type { Cluster, Member } from './cluster.ts';
+import { FOLDER } from './cluster.ts';
+
+interface Batch {
+  readonly base: number;
+  readonly next: number;
+  readonly epoch: number;
+  readonly bytes: Uint8Array;
+}
+
+/** What has been seen of one cluster. */
+export interface Truth {
+  /** By epoch: who led it. */
+  readonly leaders: Map<number, number>;
+  /** By base offset: the batches that some high watermark covered. */
+  readonly committed: Map<number, Batch>;
+  /** The offset behind the last of them. */
+  end: number;
+  /** By member: life and high watermark when last looked at. */
+  readonly marks: Map<number, { life: number; highWatermark: number; epochLed: number }>;
+  /** Waiters that were answered, and the sums that they must come to. */
+  readonly acked: Map<number, number>;
+  /** How often the rare was seen. */
+  elections: number;
+}
+
+/** Nothing was seen. */
+export function createTruth(): Truth {
+  return { leaders: new Map(), committed: new Map(), end: 0, marks: new Map(), acked: new Map(), elections: 0 };
+}
+
+const LOG_NAME = /\/(\d{20})\.log$/;
+
+type Inodes = ReadonlyMap<string, { readonly bytes: Uint8Array; readonly synced: Uint8Array }>;
+
+/** The batches from `offset` on, as they lie on a disk; as a power loss would leave them at worst, if `isSynced`. */
+export function batchesOf(member: Member, offset: number, isSynced = false): Batch[] {
+  const names: Inodes = isSynced ? member.disk.durableNames : member.disk.names;
+  const files = [...names].flatMap(([path, inode]) => {
+    const found = path.startsWith(FOLDER) ? LOG_NAME.exec(path) : null;
+    return found === null ? [] : [{ base: Number(found[1]), bytes: isSynced ? inode.synced : inode.bytes }];
+  });
+  files.sort((a, b) => a.base - b.base);
+  const batches: Batch[] = [];
+  for (const [i, { bytes }] of files.entries()) {
+    const following = files[i + 1];
+    if (following !== undefined && following.base <= offset) continue;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (let at = 0; at + 61 <= bytes.length; ) {
+      const base = Number(view.getBigInt64(at));
+      const sizeBytes = view.getInt32(at + 8) + 12;
+      if (sizeBytes < 61 || at + sizeBytes > bytes.length) break;
+      const next = base + view.getInt32(at + 23) + 1;
+      if (next > offset)
+        batches.push({ base, next, epoch: view.getInt32(at + 12), bytes: bytes.subarray(at, at + sizeBytes) });
+      at += sizeBytes;
+    }
+  }
+  return batches;
+}
+
+function isSame(a: Batch, b: Batch): boolean {
+  return a.bytes.length === b.bytes.length && a.bytes.every((byte, i) => byte === b.bytes[i]);
+}
+
+/** Where the newest snapshot on a disk ends that is whole in the sense that its name is there; 0 for none. */
+function snapshotEnd(member: Member, isSynced: boolean): number {
+  let end = 0;
+  for (const path of (isSynced ? member.disk.durableNames : member.disk.names).keys()) {
+    const found = /\/(\d{20})-\d{10}\.checkpoint$/.exec(path);
+    if (found !== null) end = Math.max(end, Number(found[1]));
+  }
+  return end;
+}
+
+/** Whether a voter could not lose a batch any more by losing power. */
+function holds(member: Member, batch: Batch): boolean {
+  if (snapshotEnd(member, true) >= batch.next) return true;
+  const found = batchesOf(member, batch.base, true).find(({ base }) => base === batch.base);
+  return found !== undefined && isSame(found, batch);
+}
+
+/** Looks at a member after a step. Throws an error that says what does not hold. */
+export function look(cluster: Cluster, truth: Truth, member: Member): void {
+  const raft = member.quorum?.raft;
+  if (raft === undefined || raft.stage !== 'open') return;
+  const mark = truth.marks.get(member.id) ?? { life: member.life, highWatermark: -1, epochLed: -1 };
+  truth.marks.set(member.id, mark);
+  if (mark.life !== member.life) {
+    mark.life = member.life;
+    mark.highWatermark = -1;
+    mark.epochLed = -1;
+  }
+  if (raft.lead !== null && mark.epochLed !== raft.epoch) {
+    mark.epochLed = raft.epoch;
+    const other = truth.leaders.get(raft.epoch);
+    if (other !== undefined) throw new Error(`epoch ${raft.epoch} is led by ${other}, and now by ${member.id}`);
+    truth.leaders.set(raft.epoch, member.id);
+    truth.elections += 1;
+    checkComplete(truth, member);
+  }
+  if (raft.highWatermark < mark.highWatermark) throw new Error(`the high watermark of ${member.id} goes back`);
+  if (raft.highWatermark > mark.highWatermark) cover(cluster, truth, member, raft.highWatermark);
+  mark.highWatermark = raft.highWatermark;
+}
+
+/** A new leader holds all that was ever committed. */
+function checkComplete(truth: Truth, member: Member): void {
+  const start = Math.max(snapshotEnd(member, false), member.quorum?.raft.log.start ?? 0);
+  const own = new Map(batchesOf(member, 0).map((batch) => [batch.base, batch]));
+  for (const batch of truth.committed.values()) {
+    if (batch.next <= start) continue;
+    const found = own.get(batch.base);
+    if (found === undefined) throw new Error(`leader ${member.id} lacks committed offset ${batch.base}`);
+    if (!isSame(found, batch)) throw new Error(`leader ${member.id} has another batch at committed ${batch.base}`);
+  }
+}
+
+/** A member says that all below `highWatermark` is committed. */
+function cover(cluster: Cluster, truth: Truth, member: Member, highWatermark: number): void {
+  const mark = truth.marks.get(member.id);
+  const from = Math.max(mark?.highWatermark ?? 0, snapshotEnd(member, false), 0);
+  for (const batch of batchesOf(member, from)) {
+    if (batch.base >= highWatermark) break;
+    const known = truth.committed.get(batch.base);
+    if (known !== undefined) {
+      if (!isSame(known, batch)) throw new Error(`member ${member.id} covers another batch at ${batch.base}`);
+      continue;
+    }
+    if (batch.base < truth.end && batch.next > snapshotEnd(member, false)) {
+      throw new Error(`member ${member.id} covers offset ${batch.base}, which lies within what was committed`);
+    }
+    const holders = cluster.members.filter((one) => one.isVoter && holds(one, batch)).map(({ id }) => id);
+    if (holders.length * 2 <= cluster.voters.length) {
+      throw new Error(`member ${member.id} says ${batch.base} is committed, but only ${holders} have synced it`);
+    }
+    truth.committed.set(batch.base, { ...batch, bytes: batch.bytes.slice() });
+    truth.end = Math.max(truth.end, batch.next);
+  }
+}
+
+/** Wherever two logs have a batch of the same offset and epoch, all up to there is the same (Raft's log matching). */
+export function checkMatching(cluster: Cluster): void {
+  const logs = cluster.members.map((member) => ({ id: member.id, batches: batchesOf(member, 0) }));
+  for (const [i, a] of logs.entries()) {
+    for (const b of logs.slice(i + 1)) {
+      const others = new Map(b.batches.map((batch) => [batch.base, batch]));
+      const shared = a.batches.filter(({ base, epoch }) => others.get(base)?.epoch === epoch);
+      for (const batch of shared) {
+        if (isSame(batch, others.get(batch.base) as Batch)) continue;
+        throw new Error(`${a.id} and ${b.id} differ at ${batch.base} of epoch ${batch.epoch}`);
+      }
+      const last = shared[shared.length - 1];
+      if (last === undefined) continue;
+      const first = Math.max(a.batches[0]?.base ?? 0, b.batches[0]?.base ?? 0);
+      const isIn = ({ base }: Batch): boolean => base >= first && base < last.base;
+      for (const [mine, theirs] of [[a.batches, others] as const]) {
+        for (const batch of mine.filter(isIn)) {
+          if (theirs.get(batch.base)?.epoch === batch.epoch) continue;
+          throw new Error(`${a.id} and ${b.id} share ${last.base} but part before it, at ${batch.base}`);
+        }
+      }
+    }
+  }
+}
+
+/** After all has come to rest: everyone has the same, and nothing is missing. */
+export function checkEnd(cluster: Cluster, truth: Truth): void {
+  checkMatching(cluster);
+  const views = cluster.members.map((member) => {
+    const view = member.quorum?.coordinator.committed?.view;
+    if (view === undefined) throw new Error(`member ${member.id} knows nothing`);
+    return view;
+  });
+  const [first] = views;
+  for (const view of views) {
+    if (view.size !== first?.size || [...view].some(([name, sum]) => first.get(name) !== sum)) {
+      throw new Error('members do not hold the same');
+    }
+  }
+  for (const [waiter, sum] of truth.acked) {
+    if (first?.get(String(waiter)) !== sum) {
+      throw new Error(`what was answered to ${waiter} is ${first?.get(String(waiter))}, not ${sum}`);
+    }
+  }
+  for (const { id, seen } of cluster.members) {
+    for (const name of seen) if (!first?.has(name)) throw new Error(`member ${id} has seen ${name}, which is lost`);
+  }
+}
