@@ -40,9 +40,8 @@ type FetchPartition = ResponseOf<1>['responses'][number]['partitions'][number];
 /** Fetches, if nothing stands against it. */
 export function pumpFollower(turn: Turn): void {
   const { raft, env } = turn;
-  const { follow, log } = raft;
-  if (follow === null || raft.stage !== 'open' || raft.changing !== null || raft.installing !== null) return;
-  if (follow.isFetching || follow.isCutting || log.durable < log.end) return;
+  const { follow } = raft;
+  if (follow === null || raft.stage !== 'open' || !mayFetch(raft, follow)) return;
   if (follow.retryAtMs !== Infinity && env.nowMs < follow.retryAtMs) return;
   follow.retryAtMs = Infinity;
   if (follow.download !== null) {
@@ -54,9 +53,16 @@ export function pumpFollower(turn: Turn): void {
   askPeer(turn, raft.leaderId, { apiKey: 1, body: fetchRequest(raft, logEnd(raft).epoch, waitMs) });
 }
 
+/** Whether nothing is awaited that comes before the next fetch. */
+function mayFetch(raft: Raft, follow: Follow): boolean {
+  if (raft.changing !== null || raft.installing !== null) return false;
+  const isWriting = follow.download !== null && follow.download.stage !== 'fetch';
+  return !follow.isFetching && !follow.isCutting && !isWriting && raft.log.durable >= raft.log.end;
+}
+
 /** When a follower has something to do, `env.nowMs`. */
-export function followDeadlineMs(follow: Follow): number {
-  return follow.retryAtMs;
+export function followDeadlineMs(raft: Raft, follow: Follow): number {
+  return mayFetch(raft, follow) ? follow.retryAtMs : Infinity;
 }
 
 /** The time without news from the leader is over. */

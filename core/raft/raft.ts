@@ -285,8 +285,8 @@ export function flushRaft(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]
 export function raftDeadlineMs(raft: Raft): number {
   let deadlineMs = Math.min(logDeadlineMs(raft.log), raft.timerMs);
   if (raft.lead !== null) deadlineMs = Math.min(deadlineMs, leadDeadlineMs(raft, raft.lead));
-  if (raft.follow !== null) deadlineMs = Math.min(deadlineMs, followDeadlineMs(raft.follow));
-  if (raft.campaign !== null) deadlineMs = Math.min(deadlineMs, raft.campaign.retryAtMs);
+  if (raft.follow !== null) deadlineMs = Math.min(deadlineMs, followDeadlineMs(raft, raft.follow));
+  if (raft.campaign !== null && raft.changing === null) deadlineMs = Math.min(deadlineMs, raft.campaign.retryAtMs);
   return deadlineMs;
 }
 

@@ -69,8 +69,9 @@ export interface Member {
   recoveryPoint: number;
   isClean: boolean;
   isStopping: boolean;
-  /** The image that it follows, from 'view', 'active' and 'changed'. */
+  /** What is in the image that it follows, from 'view', 'active' and 'changed': in this life, and ever. */
   seen: Set<string>;
+  readonly everSeen: Set<string>;
 }
 
 interface Task {
@@ -197,6 +198,7 @@ function newMember(id: number, isVoter: boolean, skewMs: number): Member {
     ...rest,
     ...flags,
     seen: new Set(),
+    everSeen: new Set(),
   };
 }
 
@@ -213,7 +215,7 @@ export function later(cluster: Cluster, ms: number, member: Member | null, run: 
   const life = member?.life ?? 0;
   const isCurrent = (): boolean => member === null || member.life === life;
   const task = {
-    atMs: cluster.nowMs + ms,
+    atMs: cluster.nowMs + Math.ceil(ms),
     order: cluster.order++,
     member,
     run: () => (isCurrent() ? run() : undefined),
@@ -322,9 +324,13 @@ function take(cluster: Cluster, member: Member, event: TallyEvent): void {
         if (!event.view.has(name)) throw new Error(`member ${member.id} has seen ${name}, and sees it no more`);
       }
       member.seen = new Set(event.view.keys());
+      for (const name of member.seen) member.everSeen.add(name);
       break;
     case 'changed':
-      for (const name of event.change) member.seen.add(name);
+      for (const name of event.change) {
+        member.seen.add(name);
+        member.everSeen.add(name);
+      }
       break;
     case 'closed':
       member.recoveryPoint = member.quorum === null ? 0 : raftRecoveryPoint(member.quorum.raft);
@@ -425,6 +431,8 @@ export function start(cluster: Cluster, member: Member): void {
   const { folders } = member.disk;
   folders.add('/data');
   member.life += 1;
+  // Which records are committed is learned anew: at first it may be fewer than were known before.
+  member.seen = new Set();
   const ids = createIds();
   Object.assign(member.ids, ids);
   const config = {

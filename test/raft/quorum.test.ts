@@ -172,12 +172,11 @@ function play(seed: number): Story {
   heal(cluster);
   if (!runUntil(cluster, HEALING_MS, () => isConverged(cluster)))
     throw new Error(`it does not come back: ${show(cluster)}`);
-  const last = story.nextWaiter;
-  const isAnswered = (): boolean => {
-    if (story.nextWaiter === last) ask(story);
-    else if (!truth.acked.has(story.nextWaiter - 1) && leaderOf(cluster) === null) ask(story);
-    return truth.acked.has(story.nextWaiter - 1) && isConverged(cluster);
-  };
+  const leader = leaderOf(cluster) as Member;
+  const last = story.nextWaiter++;
+  story.amounts.set(last, 7);
+  submit(cluster, leader, last, [7]);
+  const isAnswered = (): boolean => truth.acked.has(last) && isConverged(cluster);
   if (!runUntil(cluster, HEALING_MS, isAnswered)) throw new Error(`it does not answer: ${show(cluster)}`);
   checkEnd(cluster, truth);
   return story;

@@ -190,7 +190,7 @@ export function checkEnd(cluster: Cluster, truth: Truth): void {
       throw new Error(`what was answered to ${waiter} is ${first?.get(String(waiter))}, not ${sum}`);
     }
   }
-  for (const { id, seen } of cluster.members) {
-    for (const name of seen) if (!first?.has(name)) throw new Error(`member ${id} has seen ${name}, which is lost`);
+  for (const { id, everSeen } of cluster.members) {
+    for (const name of everSeen) if (!first?.has(name)) throw new Error(`member ${id} has seen ${name}, which is lost`);
   }
 }
