@@ -1,0 +1,109 @@
+/**
+ * One partition that this node follows: where it stands, and how its log is brought onto the leader's history.
+ *
+ * Stages: ready (to be listed in a fetch) → syncing (what a fetch brought is on its way to the disk) → ready; or
+ * lowering (the owner lowers its checkpoints) → cutting (the log cuts its tail) → ready; or asking (out of range: where
+ * does the leader's log begin and end?) → one of the above; or waiting (for a later try). While it is not ready the
+ * partition is out of the fetch session, so that a slow disk holds back nobody else.
+ *
+ * Invariants: `highWatermark <= log.durable`, and it goes back only where the leader has lost committed records (an
+ * unclean election). A diverging log is cut before the watermark of the leader is believed (KAFKA-14704).
+ */
+
+import type { Outbox } from '../lib/world.ts';
+import type { Log } from '../log/log.ts';
+import { deleteBelow, endOffsetForEpoch, keepTail } from '../log/log.ts';
+import type { LogEvent } from '../log/types.ts';
+
+/** The state of a partition that this node follows. */
+export interface Followed {
+  readonly log: Log;
+  readonly topicId: string;
+  /** For ListOffsets, which knows topics by name. */
+  readonly topic: string;
+  readonly index: number;
+  leaderEpoch: number;
+  /** Readers of this replica see records below it. */
+  highWatermark: number;
+  /** What the leader has said last; it may lie above what is synced here. */
+  leaderHighWatermark: number;
+  stage: 'ready' | 'syncing' | 'lowering' | 'cutting' | 'asking' | 'waiting';
+  /** Number of the request that told the leader of this stage; 0: none has. Answers to earlier ones are not for it. */
+  listedIn: number;
+  /** The leader's session holds it, as far as the requests that were sent say. */
+  isInSession: boolean;
+  /** Where it is cut; with `isReset` nothing is kept. */
+  cutTo: number;
+  isReset: boolean;
+  /** What was asked last when out of range. */
+  asked: 'latest' | 'earliest';
+  /** When a waiting one is ready again, `env.nowMs`, and how long it waits the next time. */
+  retryAtMs: number;
+  retryMs: number;
+}
+
+/** The shortest wait before another try, ms; doubled each time. */
+export const WAIT_MS_MIN = 20;
+
+/** What it takes to follow. */
+export interface FollowOptions {
+  readonly log: Log;
+  readonly topicId: string;
+  readonly topic: string;
+  readonly index: number;
+  readonly leaderEpoch: number;
+  /** What this node knows to be committed: from its lead, from an earlier leader, or from its checkpoint. */
+  readonly highWatermark: number;
+}
+
+/** A partition that nobody has been asked about yet. The log is open. */
+export function createFollowed(options: FollowOptions): Followed {
+  const { log } = options;
+  return {
+    ...options,
+    highWatermark: Math.min(options.highWatermark, log.durable),
+    leaderHighWatermark: -1,
+    stage: firstStage(log),
+    listedIn: 0,
+    isInSession: false,
+    cutTo: -1,
+    isReset: false,
+    asked: 'latest',
+    retryAtMs: Infinity,
+    retryMs: WAIT_MS_MIN,
+  };
+}
+
+/** A tail that is not synced yet, or a reset that has gone too far to be left, comes first. */
+export function firstStage(log: Log): Followed['stage'] {
+  if (log.truncation !== null && !keepTail(log)) return 'cutting';
+  return log.durable < log.end ? 'syncing' : 'ready';
+}
+
+/** Where a log that parts from the leader's is cut, given the leader's last epoch in common and its end (KIP-595). */
+export function divergingCut(log: Log, epoch: number, endOffset: number): number {
+  const own = endOffsetForEpoch(log, epoch);
+  const ownEnd = own.endOffset < 0 ? log.end : own.endOffset;
+  return Math.min(endOffset, ownEnd, log.end);
+}
+
+/** Whether a cut at `offset` leaves nothing: the log begins above it. */
+export function isBelowLog(log: Log, offset: number): boolean {
+  const first = log.segments[0];
+  return first !== undefined && offset < first.base;
+}
+
+/** Raises the high watermark to what the leader has said, as far as it is synced here. True if it has moved. */
+export function raiseWatermark(followed: Followed): boolean {
+  const reached = Math.min(followed.leaderHighWatermark, followed.log.durable);
+  if (reached <= followed.highWatermark) return false;
+  followed.highWatermark = reached;
+  return true;
+}
+
+/** The leader's log begins at `leaderStart`: what is committed below it is not kept here either. */
+export function followStart(followed: Followed, leaderStart: number, out: Outbox, events: LogEvent[]): void {
+  const { log, highWatermark } = followed;
+  if (leaderStart <= log.start || leaderStart > highWatermark) return;
+  deleteBelow(log, leaderStart, out, events);
+}
