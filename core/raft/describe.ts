@@ -2,13 +2,16 @@
  * The answer to DescribeQuorum, from what a leader knows of its quorum. Pure, no state.
  *
  * Only the leader knows how far the others are; everyone else refers to it. The leader itself is always caught up,
- * and what counts as its end is what it has synced.
+ * and what counts as its end is what it has synced; the ends of others are those of their last sound fetch.
  */
 import type { Env } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
+import { voterReplica } from './leading.ts';
 import { METADATA_PARTITION, METADATA_TOPIC } from './names.ts';
+import type { Lead, Replica } from './role-state.ts';
 import type { Raft } from './state.ts';
+import { isVoter } from './voters.ts';
 
 type Topic = ResponseInputOf<55>['topics'][number];
 type Partition = Topic['partitions'][number];
@@ -22,7 +25,7 @@ export function describeQuorum(raft: Raft, env: Env, request: RequestOf<55>): Re
       isAsked ||= isQuorum;
       if (!isQuorum) return refusal(partitionIndex, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION);
       if (raft.lead === null) return refusal(partitionIndex, ErrorCode.NOT_LEADER_OR_FOLLOWER);
-      return describe(raft, env);
+      return describe(raft, raft.lead, env);
     });
     return { topicName, partitions: answers };
   });
@@ -31,8 +34,14 @@ export function describeQuorum(raft: Raft, env: Env, request: RequestOf<55>): Re
   return { errorCode: ErrorCode.NONE, errorMessage: null, topics, nodes: isKnown ? nodes : [] };
 }
 
-function describe(raft: Raft, env: Env): Partition {
-  const { quorum, log, leaderId, epoch, highWatermark } = raft;
+type ReplicaState = Partition['currentVoters'][number];
+
+function describe(raft: Raft, lead: Lead, env: Env): Partition {
+  const { quorum, log, leaderId, epoch, highWatermark, nodeId } = raft;
+  const own = { end: log.durable, fetchedWallMs: env.wallMs, caughtUpWallMs: env.wallMs };
+  const votes = ({ id, directoryId }: Replica): boolean =>
+    quorum.voters.some((voter) => isVoter(voter, id, directoryId));
+  const observers = [...lead.replicas.values()].filter((replica) => !votes(replica));
   return {
     partitionIndex: METADATA_PARTITION,
     errorCode: ErrorCode.NONE,
@@ -40,14 +49,24 @@ function describe(raft: Raft, env: Env): Partition {
     leaderId,
     leaderEpoch: epoch,
     highWatermark,
-    currentVoters: quorum.voters.map(({ id, directoryId }) => ({
-      replicaId: id,
-      replicaDirectoryId: directoryId,
-      logEndOffset: log.durable,
-      lastFetchTimestamp: env.wallMs,
-      lastCaughtUpTimestamp: env.wallMs,
-    })),
-    observers: [],
+    currentVoters: quorum.voters.map((voter) =>
+      stateOf(voter.id, voter.directoryId, voter.id === nodeId ? own : voterReplica(lead, voter)),
+    ),
+    observers: observers.map((replica) => stateOf(replica.id, replica.directoryId, replica)),
+  };
+}
+
+function stateOf(
+  replicaId: number,
+  replicaDirectoryId: string,
+  known: Pick<Replica, 'end' | 'fetchedWallMs' | 'caughtUpWallMs'> | null,
+): ReplicaState {
+  return {
+    replicaId,
+    replicaDirectoryId,
+    logEndOffset: known?.end ?? -1,
+    lastFetchTimestamp: known?.fetchedWallMs ?? -1,
+    lastCaughtUpTimestamp: known?.caughtUpWallMs ?? -1,
   };
 }
 

@@ -12,27 +12,24 @@ import {
   createQuorum,
   openQuorum,
   type Quorum,
-  type QuorumEvent,
   quorumDeadlineMs,
   stepQuorum,
   submitToQuorum,
-  takeQuorumAnswer,
-  takeQuorumRequest,
   wakeQuorum,
 } from '../../core/coordination/quorum.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import { createIds, nextOwner } from '../../core/lib/ids.ts';
 import type { Env, Outbox } from '../../core/lib/world.ts';
-import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
-import type { RequestInputOf } from '../../core/protocol/messages/index.ts';
 import { bootstrapCheckpoint } from '../../core/raft/batches.ts';
 import { BOOTSTRAP_ID, checkpointName } from '../../core/raft/names.ts';
-import { type CallOutcome, type PeerEvent, type PeerKey, raftRecoveryPoint } from '../../core/raft/raft.ts';
+import { raftRecoveryPoint } from '../../core/raft/raft.ts';
 import type { RaftTimes } from '../../core/raft/state.ts';
 import { type Voter, voterOf } from '../../core/raft/voters.ts';
 import { TALLY, type TallyShapes } from '../coordination/tally.ts';
-import { carryOut, crashProcess, createTestDisk, type Dice, losePower, type TestDisk } from '../log/disk.ts';
+import { carryOut, crashProcess, createTestDisk, losePower } from '../log/disk.ts';
 import { CONFIG, FAKE_CODECS } from '../log/world.ts';
+import type { Cluster, ClusterOptions, Member, TallyEvent, Task } from './cluster-state.ts';
+import { call, frameOf } from './network.ts';
 
 /** Where the metadata log of every member lies, each on its own disk. */
 export const FOLDER = '/data/__cluster_metadata-0';
@@ -45,102 +42,6 @@ export const TIMES: RaftTimes = {
   electionBackoffMaxMs: 1000,
   requestTimeoutMs: 2000,
 };
-
-/** What one member tells, as the test hears it. */
-export type TallyEvent = QuorumEvent<TallyShapes, number>;
-
-/** One node. */
-export interface Member {
-  readonly id: number;
-  readonly directoryId: string;
-  readonly isVoter: boolean;
-  disk: TestDisk;
-  /** Null while it is down. */
-  quorum: Quorum<TallyShapes, number> | null;
-  /** Counts its starts: what belongs to an earlier one is dropped. */
-  life: number;
-  readonly ids: { owner: number; ticket: number; file: number; connection: number };
-  /** Its clock is ahead of the cluster's by this. */
-  readonly skewMs: number;
-  pausedUntilMs: number;
-  isDiskBusy: boolean;
-  deadlineMs: number;
-  /** What its recovery-point-offset-checkpoint says, and whether it stopped cleanly. */
-  recoveryPoint: number;
-  isClean: boolean;
-  isStopping: boolean;
-  /** What is in the image that it follows, from 'view', 'active' and 'changed': in this life, and ever. */
-  seen: Set<string>;
-  readonly everSeen: Set<string>;
-}
-
-interface Task {
-  atMs: number;
-  readonly order: number;
-  /** Waits while that member is paused; null for the network's own. */
-  readonly member: Member | null;
-  readonly run: () => void;
-}
-
-/** The network's manners. */
-export interface Network {
-  delayMs: number;
-  lossPercent: number;
-  repeatPercent: number;
-  /** 'from>to': nothing gets through that way, and nobody is told. */
-  readonly cuts: Set<string>;
-}
-
-/** The whole. */
-export interface Cluster {
-  readonly dice: Dice;
-  readonly members: Member[];
-  readonly network: Network;
-  readonly voters: readonly Voter[];
-  readonly snapshotBytes: number;
-  readonly isDynamic: boolean;
-  nowMs: number;
-  tasks: Task[];
-  order: number;
-  diskMs: number;
-  waiters: Map<
-    number,
-    { readonly member: Member; readonly life: number; readonly end: (outcome: Reply | 'closed') => void }
-  >;
-  nextWaiter: number;
-  readonly reached: Set<string>;
-  /** Hears every event of a member, and every step. */
-  onEvent: (member: Member, event: TallyEvent) => void;
-  onStep: (member: Member) => void;
-  /** Calls that were sent, by API key, for stories. */
-  readonly sent: { readonly from: number; readonly to: number; readonly apiKey: PeerKey; readonly body: unknown }[];
-  /** Answers to calls, in the order in which they left, for stories. */
-  readonly answered: { readonly by: number; readonly apiKey: PeerKey; readonly response: unknown }[];
-}
-
-interface Reply {
-  readonly bytes: Uint8Array;
-}
-
-/** Options of a cluster. */
-export interface ClusterOptions {
-  readonly dice?: Dice;
-  readonly voters?: number;
-  readonly observers?: number;
-  readonly snapshotBytes?: number;
-  /** kraft.version 1, from a bootstrap snapshot that names the voters; else 0, from the configuration. */
-  readonly isDynamic?: boolean;
-  /** Clocks that differ. */
-  readonly isSkewed?: boolean;
-}
-
-const VERSIONS = new Map<PeerKey, number>([
-  [1, 18],
-  [52, 2],
-  [53, 1],
-  [54, 1],
-  [59, 1],
-]);
 
 /** A cluster whose members are formatted and down. */
 export function createCluster(options: ClusterOptions = {}): Cluster {
@@ -168,6 +69,7 @@ export function createCluster(options: ClusterOptions = {}): Cluster {
     reached: new Set(),
     onEvent: () => {},
     onStep: () => {},
+    onReply: () => {},
     sent: [],
     answered: [],
   };
@@ -274,7 +176,8 @@ export function run(cluster: Cluster, ms: number): void {
 
 type Act = (quorum: Quorum<TallyShapes, number>, env: Env, out: Outbox, events: TallyEvent[]) => void;
 
-function act(cluster: Cluster, member: Member, what: Act): void {
+/** Does something to a member that is up, and carries out what comes of it. */
+export function act(cluster: Cluster, member: Member, what: Act): void {
   const { quorum } = member;
   if (quorum === null) return;
   const out: Outbox = [];
@@ -315,7 +218,8 @@ function take(cluster: Cluster, member: Member, event: TallyEvent): void {
       const waiting = cluster.waiters.get(waiter);
       if (waiting === undefined) throw new Error('an answer that nobody waits for');
       cluster.waiters.delete(waiter);
-      waiting.end({ bytes: joined(encodeResponse(apiKey, VERSIONS.get(apiKey) as number, 1, response as never)) });
+      cluster.onReply(member, apiKey, waiting.body, response);
+      waiting.end({ bytes: frameOf(apiKey, response) });
       break;
     }
     case 'view':
@@ -342,88 +246,6 @@ function take(cluster: Cluster, member: Member, event: TallyEvent): void {
     default:
       break;
   }
-}
-
-/** One frame without its length. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes.subarray(4);
-}
-
-function isCut(cluster: Cluster, from: Member, to: Member): boolean {
-  return cluster.network.cuts.has(`${from.id}>${to.id}`);
-}
-
-function delayMs(cluster: Cluster): number {
-  const most = cluster.network.delayMs;
-  // A long tail: one in thirty takes twenty times as long.
-  const factor = cluster.dice() < 0.03 ? 20 : 1;
-  return Math.ceil(cluster.dice() * most * factor);
-}
-
-function isLost(cluster: Cluster): boolean {
-  return cluster.dice() * 100 < cluster.network.lossPercent;
-}
-
-function call(cluster: Cluster, from: Member, event: Extract<PeerEvent, { readonly kind: 'call' }>): void {
-  const { ticket, nodeId, apiKey, timeoutMs } = event;
-  const to = cluster.members[nodeId < 0 ? -1 - nodeId : nodeId - 1] as Member;
-  cluster.sent.push({ from: from.id, to: to.id, apiKey, body: event.body });
-  const version = VERSIONS.get(apiKey) as number;
-  const frame = joined(encodeRequest(apiKey, version, 1, null, event.body as RequestInputOf<PeerKey>));
-  let isOver = false;
-  const { life } = from;
-  const finish = (outcome: CallOutcome): void => {
-    if (isOver || from.life !== life) return;
-    isOver = true;
-    act(cluster, from, (quorum, env, out, events) =>
-      takeQuorumAnswer(quorum, TALLY, env, ticket, outcome, out, events),
-    );
-  };
-  later(cluster, timeoutMs, from, () => finish({ failure: 'timedOut' }));
-  if (isLost(cluster)) {
-    if (cluster.dice() < 0.5) later(cluster, delayMs(cluster), from, () => finish({ failure: 'closed' }));
-    return;
-  }
-  if (isCut(cluster, from, to)) return;
-  const end = (outcome: Reply | 'closed'): void => {
-    if (isCut(cluster, to, from) || isLost(cluster)) return;
-    later(cluster, delayMs(cluster), from, () => {
-      if (outcome === 'closed') finish({ failure: 'closed' });
-      else finish({ response: decodeResponse(apiKey, version, outcome.bytes).body as never });
-    });
-  };
-  const arrive = (isFirst: boolean): void => {
-    if (isCut(cluster, from, to)) return;
-    if (to.quorum === null) {
-      if (isFirst && !isCut(cluster, to, from)) {
-        later(cluster, delayMs(cluster), from, () => finish({ failure: 'refused' }));
-      }
-      return;
-    }
-    const waiter = cluster.nextWaiter++;
-    cluster.waiters.set(waiter, { member: to, life: to.life, end: isFirst ? end : () => {} });
-    const { body } = decodeRequest(apiKey, version, frame);
-    const request = { apiKey, version, body: body as never, waiter };
-    act(cluster, to, (quorum, env, out, events) => takeQuorumRequest(quorum, TALLY, env, request, out, events));
-  };
-  deliver(cluster, to, delayMs(cluster), () => arrive(true));
-  if (cluster.dice() * 100 < cluster.network.repeatPercent) {
-    deliver(cluster, to, Math.floor(cluster.dice() * 3000), () => arrive(false));
-  }
-}
-
-/** What is on its way to a member reaches whatever life it has by then, and waits while it is paused. */
-function deliver(cluster: Cluster, to: Member, ms: number, run: () => void): void {
-  later(cluster, ms, null, () => {
-    if (to.pausedUntilMs > cluster.nowMs) deliver(cluster, to, to.pausedUntilMs - cluster.nowMs, run);
-    else run();
-  });
 }
 
 /** Starts a member that is down. */
@@ -510,11 +332,6 @@ export function leaderOf(cluster: Cluster): Member | null {
     if (best === null || raft.epoch > (best.quorum?.raft.epoch ?? -1)) best = member;
   }
   return best;
-}
-
-/** Cuts the way from one set of members to another, one way. */
-export function cut(cluster: Cluster, from: readonly number[], to: readonly number[]): void {
-  for (const a of from) for (const b of to) if (a !== b) cluster.network.cuts.add(`${a}>${b}`);
 }
 
 /** All ways are open, nothing is lost, everyone is up and awake. */

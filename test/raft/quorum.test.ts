@@ -8,16 +8,13 @@
 import { expect, it } from 'vitest';
 import { createDice } from '../log/world.ts';
 import {
-  type Cluster,
   checkpoint,
   createCluster,
-  cut,
   heal,
   isConverged,
   kill,
   later,
   leaderOf,
-  type Member,
   run,
   runUntil,
   start,
@@ -25,7 +22,9 @@ import {
   stop,
   submit,
 } from './cluster.ts';
-import { checkEnd, checkMatching, createTruth, look, type Truth } from './truth.ts';
+import type { Cluster, Member } from './cluster-state.ts';
+import { cut } from './network.ts';
+import { checkEnd, checkMatching, createTruth, hear, look, type Truth } from './truth.ts';
 
 const SEEDS = 30;
 /** Simulated time of trouble, and then the most that healing may take, ms. */
@@ -77,6 +76,7 @@ function newStory(seed: number): Story {
   const truth = createTruth();
   const story: Story = { cluster, truth, manners, amounts: new Map(), nextWaiter: 1 };
   cluster.onStep = (member) => look(cluster, truth, member);
+  cluster.onReply = (member, ...rest) => hear(truth, member, ...rest);
   cluster.onEvent = (_member, event) => {
     if (event.kind === 'answered' && event.response >= 0) {
       truth.acked.set(event.waiter, story.amounts.get(event.waiter) as number);

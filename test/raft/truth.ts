@@ -5,8 +5,11 @@
  * majority of the voters has synced; what it covers is the same everywhere and for ever; a new leader holds all of it.
  * At the end: logs are equal, and so is what they come to; nothing that was answered or seen is missing.
  */
-import type { Cluster, Member } from './cluster.ts';
+import type { RequestOf, ResponseOf } from '../../core/protocol/messages/index.ts';
+import { newsOf } from '../../core/raft/messages.ts';
+import type { PeerKey } from '../../core/raft/role-state.ts';
 import { FOLDER } from './cluster.ts';
+import type { Cluster, Member } from './cluster-state.ts';
 
 interface Batch {
   readonly base: number;
@@ -27,13 +30,23 @@ export interface Truth {
   readonly marks: Map<number, { life: number; highWatermark: number; epochLed: number }>;
   /** Waiters that were answered, and the sums that they must come to. */
   readonly acked: Map<number, number>;
+  /** By voter and epoch: whom it has voted for. */
+  readonly votes: Map<string, number>;
   /** How often the rare was seen. */
   elections: number;
 }
 
 /** Nothing was seen. */
 export function createTruth(): Truth {
-  return { leaders: new Map(), committed: new Map(), end: 0, marks: new Map(), acked: new Map(), elections: 0 };
+  return {
+    leaders: new Map(),
+    committed: new Map(),
+    end: 0,
+    marks: new Map(),
+    acked: new Map(),
+    votes: new Map(),
+    elections: 0,
+  };
 }
 
 const LOG_NAME = /\/(\d{20})\.log$/;
@@ -144,6 +157,41 @@ function cover(cluster: Cluster, truth: Truth, member: Member, highWatermark: nu
     truth.committed.set(batch.base, { ...batch, bytes: batch.bytes.slice() });
     truth.end = Math.max(truth.end, batch.next);
   }
+}
+
+interface QuorumFile {
+  readonly leaderId: number;
+  readonly leaderEpoch: number;
+  readonly votedId: number;
+}
+
+/** What a power loss would leave of a member's vote. */
+function quorumFile(member: Member): QuorumFile {
+  const inode = member.disk.durableNames.get(`${FOLDER}/quorum-state`);
+  if (inode === undefined) return { leaderId: -1, leaderEpoch: 0, votedId: -1 };
+  return JSON.parse(new TextDecoder().decode(inode.synced)) as QuorumFile;
+}
+
+/** Looks at an answer to another member: what it says is on the disk, and a vote is given once. */
+export function hear(truth: Truth, member: Member, apiKey: number, request: unknown, response: unknown): void {
+  const news = newsOf(apiKey as PeerKey, response as ResponseOf<PeerKey>);
+  if (news === null) return;
+  const file = quorumFile(member);
+  const logEpoch = Math.max(0, ...batchesOf(member, 0).map(({ epoch }) => epoch));
+  if (news.leaderEpoch > Math.max(file.leaderEpoch, logEpoch)) {
+    throw new Error(`member ${member.id} shows epoch ${news.leaderEpoch}, which is not on its disk`);
+  }
+  if (apiKey !== 52) return;
+  const asked = (request as RequestOf<52>).topics[0]?.partitions[0];
+  const isGranted = (response as ResponseOf<52>).topics[0]?.partitions[0]?.voteGranted === true;
+  if (!isGranted || asked === undefined || asked.preVote) return;
+  if (file.leaderEpoch !== asked.replicaEpoch || file.votedId !== asked.replicaId) {
+    throw new Error(`member ${member.id} tells of a vote that is not on its disk`);
+  }
+  const key = `${member.id} in ${asked.replicaEpoch}`;
+  const before = truth.votes.get(key) ?? asked.replicaId;
+  if (before !== asked.replicaId) throw new Error(`${key} votes for ${before} and for ${asked.replicaId}`);
+  truth.votes.set(key, asked.replicaId);
 }
 
 /** Wherever two logs have a batch of the same offset and epoch, all up to there is the same (Raft's log matching). */
