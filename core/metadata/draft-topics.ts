@@ -3,6 +3,7 @@
  * after that a change of a partition is one new object in an array. That is what lets 40,000 changes fit in one batch.
  */
 import { assert } from '../lib/assert.ts';
+import type { ClusterDraft } from './draft-cluster.ts';
 import type { PartitionImage, TopicImage, TopicsImage } from './image.ts';
 import type { RecordValue } from './records.ts';
 import { draftDelete, draftGet, draftMap, draftSet, type MapDraft, mapValues, publishMap } from './sharded-map.ts';
@@ -110,12 +111,28 @@ export function removeTopic(draft: TopicsDraft, id: string): string | null {
   return topic.name;
 }
 
-/** Equal contents share one array: most partitions have all replicas in sync. */
+/**
+ * Equal contents share one array: most partitions have all replicas in sync. Others are copied, because an array that
+ * was read item by item holds room for seventeen, and a hundred thousand partitions keep theirs.
+ */
 function shared(numbers: readonly number[] | null, like: readonly number[] = NOBODY): readonly number[] {
   if (numbers === null || numbers.length === 0) return NOBODY;
-  if (numbers.length !== like.length) return numbers;
-  for (let i = 0; i < numbers.length; i++) if (numbers[i] !== like[i]) return numbers;
+  if (numbers.length !== like.length) return numbers.slice();
+  for (let i = 0; i < numbers.length; i++) if (numbers[i] !== like[i]) return numbers.slice();
   return like;
+}
+
+/** Log directories, as the very strings of the brokers that registered them: else there are as many as replicas. */
+function named(directories: readonly string[], replicas: readonly number[], cluster: ClusterDraft): readonly string[] {
+  if (directories.length === 0) return NOWHERE;
+  const brokers = cluster.brokers ?? cluster.base.brokers;
+  const names = directories.slice();
+  for (let i = 0; i < names.length; i++) {
+    const dirs = brokers.get(replicas[i] ?? -1)?.logDirs ?? NOWHERE;
+    const at = dirs.indexOf(names[i] ?? '');
+    if (at >= 0) names[i] = dirs[at] ?? '';
+  }
+  return names;
 }
 
 function isChanged(topic: TopicDraft, partition: number): boolean {
@@ -124,7 +141,11 @@ function isChanged(topic: TopicDraft, partition: number): boolean {
 }
 
 /** Replays a PartitionRecord: the partition is new, or set anew as a whole. */
-export function addPartition(draft: TopicsDraft, record: RecordValue<'PartitionRecord'>): string | null {
+export function addPartition(
+  draft: TopicsDraft,
+  cluster: ClusterDraft,
+  record: RecordValue<'PartitionRecord'>,
+): string | null {
   const topic = touch(draft, record.topicId);
   if (topic === undefined) return `A partition is added to a topic that does not exist, ${record.topicId}.`;
   const partition = record.partitionId;
@@ -133,10 +154,11 @@ export function addPartition(draft: TopicsDraft, record: RecordValue<'PartitionR
   if (partition > partitions.length) topic.mayHaveGaps = true;
   while (partitions.length < partition) partitions.push(GAP);
   if (!isChanged(topic, partition)) topic.changed.push(partition);
+  const replicas = record.replicas.slice();
   partitions[partition] = {
-    replicas: record.replicas,
-    directories: record.directories.length === 0 ? NOWHERE : record.directories,
-    isr: shared(record.isr, record.replicas),
+    replicas,
+    directories: named(record.directories, replicas, cluster),
+    isr: shared(record.isr, replicas),
     removingReplicas: shared(record.removingReplicas),
     addingReplicas: shared(record.addingReplicas),
     elr: shared(record.eligibleLeaderReplicas),
@@ -168,11 +190,11 @@ function put(topic: TopicDraft, partition: number, after: PartitionImage): void 
 
 /** A partition after a change. Setting the leader, even to who it is, begins a new leader epoch. */
 export function changedPartition(before: PartitionImage, record: RecordValue<'PartitionChangeRecord'>): PartitionImage {
-  const replicas = record.replicas ?? before.replicas;
+  const replicas = record.replicas === null ? before.replicas : record.replicas.slice();
   const keepsLeader = record.leader === -2;
   return {
     replicas,
-    directories: record.directories ?? before.directories,
+    directories: record.directories === null ? before.directories : record.directories.slice(),
     isr: record.isr === null ? before.isr : shared(record.isr, replicas),
     removingReplicas: record.removingReplicas === null ? before.removingReplicas : shared(record.removingReplicas),
     addingReplicas: record.addingReplicas === null ? before.addingReplicas : shared(record.addingReplicas),

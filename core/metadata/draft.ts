@@ -92,7 +92,7 @@ export function applyRecord(draft: MetadataDraft, record: MetadataRecord): strin
     case 'TopicRecord':
       return addTopic(draft.topics, record.value.topicId, record.value.name);
     case 'PartitionRecord':
-      return addPartition(draft.topics, record.value);
+      return addPartition(draft.topics, draft.cluster, record.value);
     case 'PartitionChangeRecord':
       return changePartition(draft.topics, record.value);
     case 'RemoveTopicRecord':

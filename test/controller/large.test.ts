@@ -3,6 +3,8 @@
  * are printed, and held only to bounds far above what was measured, because machines are shared; what is asserted of
  * the images is exact.
  */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { fenceBroker } from '../../core/controller/brokers.ts';
 import { nextDuty } from '../../core/controller/duties.ts';
@@ -13,9 +15,15 @@ import { BATCH_RECORDS_MAX } from '../../core/coordination/coordinator.ts';
 import { applyRecord, draftImage, publishDraft } from '../../core/metadata/draft.ts';
 import { bootstrapRecords } from '../../core/metadata/features.ts';
 import type { MetadataImage } from '../../core/metadata/image.ts';
-import { encodeMetadataRecord, type MetadataRecord, metadataRecord } from '../../core/metadata/records.ts';
+import { createLoader, loadBatch } from '../../core/metadata/loader.ts';
+import {
+  decodeMetadataRecord,
+  encodeMetadataRecord,
+  type MetadataRecord,
+  metadataRecord,
+} from '../../core/metadata/records.ts';
 import { mapValues } from '../../core/metadata/sharded-map.ts';
-import { imageFromRecords } from '../../core/metadata/snapshot.ts';
+import { imageFromRecords, snapshotRecords } from '../../core/metadata/snapshot.ts';
 import { brokerRecordOf, idOf } from '../metadata/cluster.ts';
 
 const TOPICS = 1000;
@@ -43,6 +51,28 @@ function least(runs: number, work: () => void): number {
     best = Math.min(best, (user + system) / 1000);
   }
   return best;
+}
+
+/** Bytes in use once everything that nobody holds is gone. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  return process.memoryUsage().heapUsed;
+}
+
+/** The image that a broker makes of the bytes of the log, and what it keeps of the heap, MB. */
+function followed(values: readonly Uint8Array[]): { readonly image: MetadataImage; readonly heapMb: number } {
+  const before = heapBytes();
+  const loader = createLoader();
+  for (let from = 0; from < values.length; from += BATCH_RECORDS_MAX) {
+    const records = values.slice(from, from + BATCH_RECORDS_MAX).map((value) => {
+      const decoded = decodeMetadataRecord(value);
+      return 'record' in decoded ? decoded.record : expect.fail(decoded.problem.sentence);
+    });
+    const loaded = loadBatch(loader, records, AT);
+    if ('problem' in loaded) expect.fail(loaded.problem);
+  }
+  return { image: loader.image, heapMb: (heapBytes() - before) / 1024 / 1024 };
 }
 
 function say(text: string): void {
@@ -93,19 +123,23 @@ function countsOf(image: MetadataImage): { leads: number[]; follows: number[]; r
 }
 
 describe('100,000 partitions on 50 brokers', () => {
-  const before = process.memoryUsage().heapUsed;
   const { image, placingMs } = cluster();
-  const heapMb = (process.memoryUsage().heapUsed - before) / 1024 / 1024;
 
   it('are spread over brokers and racks', () => {
     const { leads, follows, racks } = countsOf(image);
     const [least, most] = [Math.min(...leads.slice(1)), Math.max(...leads.slice(1))];
     say(`placed and made into records in ${placingMs.toFixed(0)} ms; a broker leads ${least} to ${most}`);
-    say(`heap of one image with its records: ${heapMb.toFixed(0)} MB`);
     expect(racks).toBe(3);
     expect(most - least).toBeLessThan(200);
     expect(Math.max(...follows.slice(1)) - Math.min(...follows.slice(1))).toBeLessThan(600);
-    expect(heapMb).toBeLessThan(1024);
+  });
+
+  it('fit into 2 GB fifty times, once for each broker', () => {
+    const values = [...snapshotRecords(image)].map((record) => encodeMetadataRecord(record));
+    const one = followed(values);
+    say(`the image of one broker: ${one.heapMb.toFixed(1)} MB; of ${BROKERS}: ${(one.heapMb * BROKERS).toFixed(0)} MB`);
+    expect(one.image.topics.byId.size).toBe(TOPICS);
+    expect(one.heapMb * BROKERS).toBeLessThan(2048);
   });
 
   it('are led by others once a broker has failed, in some records and one image', () => {
