@@ -216,21 +216,31 @@ export function committedEnd(
 }
 
 /**
- * The set to propose because `id` has caught up: it holds all that is committed, and its own history reaches into this
- * leader's epoch. Null when there is nothing to propose.
+ * The set to propose because followers have caught up: each of them holds all that is committed, and its own history
+ * reaches into this leader's epoch (KAFKA-7128). Null when there is nothing to propose.
+ *
+ * To be asked again whenever something of it may have changed: a fetch has listed the partition, the controller has
+ * spoken, a broker has come to life. A follower at rest lists nothing and would wait for ever.
  */
 export function wantsToGrow(
   inSync: InSync,
   brokers: BrokerStates,
-  id: number,
   highWatermark: number,
+  logEnd: number,
   nowMs: number,
 ): readonly number[] | null {
-  if (inSync.pending !== null || nowMs < inSync.growMs || inSync.isr.includes(id)) return null;
-  const follower = inSync.followers.get(id);
-  if (follower === undefined || !isEligible(follower, brokers)) return null;
-  if (follower.fetchOffset < highWatermark || follower.fetchOffset < inSync.epochStart) return null;
-  return inSync.replicas.filter((other) => other === id || inSync.isr.includes(other));
+  if (inSync.isr.length === inSync.replicas.length || inSync.pending !== null || nowMs < inSync.growMs) return null;
+  inSync.growMs = -Infinity;
+  const joins = (id: number): boolean => {
+    const follower = inSync.followers.get(id);
+    if (follower === undefined || !isEligible(follower, brokers)) return false;
+    const { fetchOffset } = follower;
+    if (fetchOffset < highWatermark || fetchOffset < inSync.epochStart) return false;
+    // One that was just dropped for its lag does not come back because the watermark stands still.
+    return isCaughtUp(follower, logEnd, nowMs, inSync.lagMaxMs);
+  };
+  const isr = inSync.replicas.filter((id) => inSync.isr.includes(id) || joins(id));
+  return isr.length > inSync.isr.length ? isr : null;
 }
 
 /** The set to propose because followers have lagged for too long; null when none has. Says when to look again. */

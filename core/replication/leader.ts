@@ -24,6 +24,8 @@ import {
   type PartitionState,
   takeState,
   wantedInSync,
+  wantsToGrow,
+  wantsToShrink,
 } from './in-sync.ts';
 
 /** How many appends of one partition may be under way; one more is refused, to be tried again. */
@@ -155,9 +157,25 @@ function failTooFew<W extends Waiter>(leader: Leader<W>, finished: W[]): void {
   }
 }
 
+/**
+ * The in-sync set to propose to the controller; null for none. To be asked when the partition was touched, when its
+ * deadline has come, and, for partitions that lack replicas, when the metadata of brokers has changed.
+ */
+export function wantedChange<W extends Waiter>(
+  leader: Leader<W>,
+  brokers: BrokerStates,
+  nowMs: number,
+): readonly number[] | null {
+  const { inSync, log, highWatermark } = leader;
+  if (inSync === null) return null;
+  return wantsToShrink(inSync, log.end, nowMs) ?? wantsToGrow(inSync, brokers, highWatermark, log.end, nowMs);
+}
+
 /** When the leader next has something to do by itself, `env.nowMs`. */
 export function leaderDeadlineMs<W extends Waiter>({ expiryMs, inSync }: Leader<W>): number {
-  return inSync === null ? expiryMs : Math.min(expiryMs, inSync.lagMs);
+  if (inSync === null) return expiryMs;
+  const growMs = inSync.growMs === Number.NEGATIVE_INFINITY ? Number.POSITIVE_INFINITY : inSync.growMs;
+  return Math.min(expiryMs, inSync.lagMs, growMs);
 }
 
 /** Leads no more: everyone who waits is told to ask the new leader. */

@@ -9,7 +9,7 @@
 import type { Env } from '../lib/world.ts';
 import { endOffsetForEpoch } from '../log/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
-import { type BrokerStates, noteFetch, wantsToGrow } from './in-sync.ts';
+import { noteFetch } from './in-sync.ts';
 import { fence, type Leader, type Waiter } from './leader.ts';
 
 /** What a Fetch says of a partition. */
@@ -72,16 +72,6 @@ function judge<W extends Waiter>(leader: Leader<W>, asked: Asked, upTo: number):
     return { kind: 'error', error: ErrorCode.OFFSET_OUT_OF_RANGE };
   }
   return { kind: 'read', upTo };
-}
-
-/** The in-sync set to propose after a fetch of `id`, once the high watermark has been raised; null for none. */
-export function grownBy<W extends Waiter>(
-  leader: Leader<W>,
-  brokers: BrokerStates,
-  id: number,
-  nowMs: number,
-): readonly number[] | null {
-  return leader.inSync === null ? null : wantsToGrow(leader.inSync, brokers, id, leader.highWatermark, nowMs);
 }
 
 /** A replica and where it stands, for a reader who would rather read nearby. */
