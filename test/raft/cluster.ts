@@ -125,8 +125,8 @@ export function later(cluster: Cluster, ms: number, member: Member | null, run: 
   cluster.tasks.push(task);
 }
 
-/** Does the next thing that is due; false when nothing will happen by itself any more. */
-export function step(cluster: Cluster): boolean {
+/** Does the next thing that is due by then; false when there is none. */
+export function step(cluster: Cluster, untilMs = Infinity): boolean {
   let next: Task | null = null;
   let at = -1;
   for (const [i, task] of cluster.tasks.entries()) {
@@ -147,6 +147,10 @@ export function step(cluster: Cluster): boolean {
       waking = member;
     }
   }
+  if (wakeMs > untilMs) {
+    cluster.nowMs = Math.max(cluster.nowMs, untilMs);
+    return false;
+  }
   if (waking !== null) {
     cluster.nowMs = Math.max(cluster.nowMs, wakeMs);
     act(cluster, waking, (quorum, env, out, events) => wakeQuorum(quorum, TALLY, env, out, events));
@@ -164,7 +168,7 @@ export function runUntil(cluster: Cluster, ms: number, isDone: () => boolean): b
   const untilMs = cluster.nowMs + ms;
   for (let i = 0; i < 200_000; i++) {
     if (isDone()) return true;
-    if (cluster.nowMs > untilMs || !step(cluster)) return false;
+    if (!step(cluster, untilMs)) return isDone();
   }
   throw new Error('the cluster is too busy: something spins');
 }

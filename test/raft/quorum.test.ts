@@ -26,7 +26,7 @@ import type { Cluster, Member } from './cluster-state.ts';
 import { cut } from './network.ts';
 import { checkEnd, checkMatching, createTruth, hear, look, type Truth } from './truth.ts';
 
-const SEEDS = 30;
+const SEEDS = 20;
 /** Simulated time of trouble, and then the most that healing may take, ms. */
 const TROUBLE_MS = 25_000;
 const HEALING_MS = 15_000;
@@ -210,8 +210,8 @@ it('keeps what it has promised through all of it, and comes back', { timeout: 60
     }
   }
   if (only !== undefined) return console.log(count, [...reached].sort());
-  expect(count.elections).toBeGreaterThan(100);
-  expect(count.acked).toBeGreaterThan(1000);
+  expect(count.elections).toBeGreaterThan(80);
+  expect(count.acked).toBeGreaterThan(600);
   const rare = ['raft.follower.cut', 'raft.download.done', 'raft.check_quorum', 'raft.end_quorum_epoch'];
   for (const mark of [...rare, 'raft.election.lost', 'raft.leader_is_gone']) expect(reached).toContain(mark);
 });

@@ -1,0 +1,409 @@
+/** What goes from the leader to the others: records, the high watermark, cuts of a tail, snapshots; and who is refused. */
+import { describe, expect, it } from 'vitest';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import type { RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
+import { describeQuorum } from '../../core/raft/describe.ts';
+import { METADATA_TOPIC_ID } from '../../core/raft/names.ts';
+import type { Raft } from '../../core/raft/raft.ts';
+import { createDice, FAKE_CODECS } from '../log/world.ts';
+import { createCluster, isConverged, kill, leaderOf, run, runUntil, start, startAll, step, submit } from './cluster.ts';
+import type { Cluster, ClusterOptions, Member } from './cluster-state.ts';
+import { cut, request } from './network.ts';
+import { batchesOf, checkEnd, createTruth, hear, look, type Truth } from './truth.ts';
+
+interface Settled {
+  readonly cluster: Cluster;
+  readonly truth: Truth;
+  readonly leader: Member;
+  readonly others: readonly [Member, Member];
+}
+
+function settled(options: ClusterOptions = {}): Settled {
+  const cluster = createCluster({ dice: createDice(5), ...options });
+  const truth = createTruth();
+  cluster.onStep = (member) => look(cluster, truth, member);
+  cluster.onReply = (member, ...rest) => hear(truth, member, ...rest);
+  startAll(cluster);
+  expect(runUntil(cluster, 5000, () => isConverged(cluster))).toBe(true);
+  const leader = leaderOf(cluster) as Member;
+  const [a, b] = cluster.members.filter((member) => member !== leader);
+  return { cluster, truth, leader, others: [a as Member, b as Member] };
+}
+
+function raftOf(member: Member): Raft {
+  if (member.quorum === null) throw new Error('the member is down');
+  return member.quorum.raft;
+}
+
+/** Submits one request and waits until everybody has it. */
+function commit(cluster: Cluster, waiter: number): void {
+  submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
+  const isThere = (): boolean => isConverged(cluster) && leaderOf(cluster)?.seen.has(String(waiter)) === true;
+  expect(runUntil(cluster, 5000, isThere)).toBe(true);
+}
+
+interface FetchFrom {
+  readonly id?: number;
+  readonly directoryId?: string;
+  readonly offset: number;
+  readonly epoch: number;
+  readonly leaderEpoch?: number;
+  readonly waitMs?: number;
+  readonly highWatermark?: number;
+}
+
+function fetchBody(leader: Member, from: FetchFrom): RequestInputOf<1> {
+  const partition = {
+    partition: 0,
+    currentLeaderEpoch: from.leaderEpoch ?? raftOf(leader).epoch,
+    fetchOffset: from.offset,
+    lastFetchedEpoch: from.epoch,
+    logStartOffset: 0,
+    partitionMaxBytes: 1_000_000,
+    replicaDirectoryId: from.directoryId ?? 'AAAAAAAAAAAAAAAAAAAAAA',
+    ...(from.highWatermark === undefined ? {} : { highWatermark: from.highWatermark }),
+  };
+  const topics = [{ topic: '', topicId: METADATA_TOPIC_ID, partitions: [partition] }];
+  const replicaState = { replicaId: from.id ?? 99, replicaEpoch: -1 };
+  return { clusterId: null, replicaState, maxWaitMs: from.waitMs ?? 0, minBytes: 0, topics, forgottenTopicsData: [] };
+}
+
+type Fetched = ResponseOf<1>['responses'][number]['partitions'][number];
+
+function fetch(cluster: Cluster, to: Member, from: FetchFrom): { answer: Fetched | null } {
+  const asked = request(cluster, to, 1, fetchBody(to, from));
+  return {
+    get answer() {
+      return asked.response?.responses[0]?.partitions[0] ?? null;
+    },
+  };
+}
+
+/** The fetch of a member that is down, as it would have come. */
+function as(member: Member, rest: Omit<FetchFrom, 'id' | 'directoryId'>): FetchFrom {
+  return { id: member.id, directoryId: member.directoryId, ...rest };
+}
+
+describe('a record', () => {
+  it('is served before the leader has synced it, and committed when a majority has', () => {
+    const { cluster, leader, others } = settled();
+    const [a, b] = others;
+    const before = raftOf(leader).highWatermark;
+    // The leader's own disk is busy with something else.
+    leader.isDiskBusy = true;
+    submit(cluster, leader, 5, [1]);
+    run(cluster, 300);
+    expect(raftOf(a).log.durable).toBeGreaterThan(before);
+    expect(raftOf(b).log.durable).toBeGreaterThan(before);
+    expect(raftOf(leader).log.durable).toBe(before);
+    expect(raftOf(leader).highWatermark).toBe(before);
+    leader.isDiskBusy = false;
+    submit(cluster, leader, 6, [1]);
+    expect(runUntil(cluster, 1000, () => isConverged(cluster) && leader.seen.has('6'))).toBe(true);
+  });
+
+  it('is on two of three disks when its caller is answered, and waits where only one is up', () => {
+    const { cluster, leader, others } = settled();
+    const answered: number[] = [];
+    cluster.onEvent = (_member, event) => void (event.kind === 'answered' && answered.push(event.waiter));
+    for (const other of others) kill(cluster, other, 'process');
+    submit(cluster, leader, 5, [1]);
+    run(cluster, 1000);
+    expect(answered).toEqual([]);
+    start(cluster, others[0]);
+    run(cluster, 300);
+    expect(answered).toEqual([5]);
+  });
+
+  it('reaches everyone in about a trip and a sync, without waiting for a long poll to end', () => {
+    const { cluster } = settled();
+    run(cluster, 170);
+    const from = cluster.nowMs;
+    commit(cluster, 5);
+    expect(cluster.nowMs - from).toBeLessThan(130);
+  });
+
+  it('of an older epoch is not committed by counting who holds it (Raft, figure 8)', () => {
+    const { cluster, leader, others } = settled({ voters: 5 });
+    const [a] = others;
+    const rest = cluster.members.filter((member) => member !== leader && member !== a);
+    cut(
+      cluster,
+      [leader.id],
+      rest.map(({ id }) => id),
+    );
+    submit(cluster, leader, 5, [1]);
+    runUntil(cluster, 1000, () => raftOf(a).log.durable > raftOf(a).highWatermark);
+    const tail = raftOf(a).log.durable;
+    // Three are left: only the one that holds the tail can win.
+    kill(cluster, leader, 'process');
+    kill(cluster, rest[0] as Member, 'process');
+    cluster.network.cuts.clear();
+    expect(runUntil(cluster, 10_000, () => raftOf(a).lead !== null)).toBe(true);
+    for (const other of rest.slice(1)) kill(cluster, other, 'process');
+    run(cluster, 100);
+    const { highWatermark, lead } = raftOf(a);
+    expect(tail).toBe(lead?.epochStart);
+    // Two voters say that they hold the tail, which makes three with the leader. The truth does not know of this play.
+    cluster.onStep = () => {};
+    const epoch = batchesOf(a, tail - 1)[0]?.epoch ?? -1;
+    for (const other of rest.slice(1))
+      expect(fetch(cluster, a, as(other, { offset: tail, epoch })).answer?.errorCode).toBe(0);
+    expect(raftOf(a).highWatermark).toBe(highWatermark);
+    for (const other of rest.slice(1)) {
+      fetch(cluster, a, as(other, { offset: lead?.epochStartNext ?? -1, epoch: raftOf(a).epoch }));
+    }
+    expect(raftOf(a).highWatermark).toBe(lead?.epochStartNext);
+  });
+});
+
+describe('a fetch', () => {
+  it('that finds nothing waits, for its time, for records, or for a higher high watermark than it knows', () => {
+    const { cluster, leader } = settled();
+    const { log, epoch, highWatermark } = raftOf(leader);
+    const idle = fetch(cluster, leader, { offset: log.end, epoch, waitMs: 400, highWatermark });
+    run(cluster, 380);
+    expect(idle.answer).toBeNull();
+    run(cluster, 25);
+    expect(idle.answer).toMatchObject({ errorCode: 0, highWatermark, divergingEpoch: { endOffset: -1 } });
+    const stale = fetch(cluster, leader, { offset: log.end, epoch, waitMs: 400, highWatermark: highWatermark - 1 });
+    expect(stale.answer?.highWatermark).toBe(highWatermark);
+    const waiting = fetch(cluster, leader, { offset: log.end, epoch, waitMs: 400, highWatermark });
+    submit(cluster, leader, 5, [1]);
+    expect(waiting.answer?.records?.length).toBeGreaterThan(0);
+  });
+
+  it('answers the one of the same member that waits', () => {
+    const { cluster, leader } = settled();
+    const { log, epoch, highWatermark } = raftOf(leader);
+    const first = fetch(cluster, leader, { offset: log.end, epoch, waitMs: 400, highWatermark });
+    fetch(cluster, leader, { offset: log.end, epoch, waitMs: 400, highWatermark });
+    expect(first.answer?.errorCode).toBe(0);
+  });
+
+  it('of a log that parts from the leader is told where, and counts for nothing (KAFKA-13141)', () => {
+    const { cluster, leader, others } = settled();
+    for (const waiter of [5, 6]) commit(cluster, waiter);
+    for (const other of others) kill(cluster, other, 'process');
+    submit(cluster, leader, 7, [1]);
+    run(cluster, 100);
+    const { log, epoch, highWatermark } = raftOf(leader);
+    // Nobody is there to hold what these fetches claim, which the truth would see.
+    cluster.onStep = () => {};
+    const beyond = fetch(cluster, leader, as(others[0], { offset: log.end + 50, epoch }));
+    expect(beyond.answer).toMatchObject({ errorCode: 0, divergingEpoch: { epoch, endOffset: log.end } });
+    expect(beyond.answer?.records?.length ?? 0).toBe(0);
+    expect(raftOf(leader).highWatermark).toBe(highWatermark);
+    expect(raftOf(leader).lead?.replicas.get(others[0].id)?.end).toBeLessThan(log.end);
+    fetch(cluster, leader, as(others[0], { offset: log.end, epoch }));
+    expect(raftOf(leader).highWatermark).toBe(log.end);
+  });
+
+  it('is refused by error, with who leads and where', () => {
+    const { cluster, leader, others } = settled();
+    const { epoch, log } = raftOf(leader);
+    const code = (to: Member, from: Partial<FetchFrom>): number | undefined =>
+      fetch(cluster, to, { offset: log.end, epoch, leaderEpoch: epoch, ...from }).answer?.errorCode;
+    expect(code(leader, { leaderEpoch: epoch - 1 })).toBe(ErrorCode.FENCED_LEADER_EPOCH);
+    expect(code(leader, { leaderEpoch: epoch + 1 })).toBe(ErrorCode.UNKNOWN_LEADER_EPOCH);
+    expect(code(leader, { offset: -1 })).toBe(ErrorCode.INVALID_REQUEST);
+    expect(code(leader, { epoch: epoch + 1 })).toBe(ErrorCode.INVALID_REQUEST);
+    const elsewhere = request(cluster, others[0], 1, fetchBody(others[0], { offset: 0, epoch: 0, leaderEpoch: epoch }));
+    const partition = elsewhere.response?.responses[0]?.partitions[0];
+    expect(partition?.errorCode).toBe(ErrorCode.NOT_LEADER_OR_FOLLOWER);
+    expect(partition?.currentLeader).toEqual({ leaderId: leader.id, leaderEpoch: epoch });
+    expect(elsewhere.response?.nodeEndpoints).toMatchObject([
+      { nodeId: leader.id, host: `host-${leader.id}`, port: 9093 },
+    ]);
+  });
+
+  it('of one whose disk was lost starts at the beginning, and the high watermark stays (KAFKA-12181)', () => {
+    const { cluster, truth, leader, others } = settled({ isDynamic: false });
+    for (const waiter of [5, 6, 7]) commit(cluster, waiter);
+    const [lost] = others;
+    const { highWatermark } = raftOf(leader);
+    kill(cluster, lost, 'process');
+    lost.disk.names.clear();
+    lost.disk.durableNames.clear();
+    lost.recoveryPoint = 0;
+    start(cluster, lost);
+    runUntil(cluster, 5000, () => isConverged(cluster));
+    expect(raftOf(leader).highWatermark).toBeGreaterThanOrEqual(highWatermark);
+    checkEnd(cluster, truth);
+  });
+});
+
+describe('the high watermark', () => {
+  it('that comes with the order to cut is not believed (KAFKA-14704)', () => {
+    const { cluster, leader, others } = settled();
+    const [a, b] = others;
+    // The leader and nobody else appends; then it is cut off, and the others go on.
+    cut(cluster, [leader.id], [a.id, b.id]);
+    cut(cluster, [a.id, b.id], [leader.id]);
+    for (let waiter = 10; waiter < 14; waiter++) submit(cluster, leader, waiter, [1]);
+    run(cluster, 4000);
+    for (let waiter = 20; waiter < 24; waiter++) submit(cluster, leaderOf(cluster) as Member, waiter, [1]);
+    run(cluster, 500);
+    cluster.network.cuts.clear();
+    // `truth.look` holds each high watermark to what is committed, after every step.
+    expect(runUntil(cluster, 10_000, () => isConverged(cluster))).toBe(true);
+    expect(cluster.reached).toContain('log.truncate.done');
+    expect(leader.seen.has('10')).toBe(false);
+    expect(leader.seen.has('23')).toBe(true);
+  });
+});
+
+describe('a snapshot', () => {
+  function withSnapshots(): Settled {
+    const all = settled({ snapshotBytes: 500 });
+    for (let waiter = 1; waiter <= 25; waiter++) commit(all.cluster, waiter);
+    run(all.cluster, 500);
+    expect(raftOf(all.leader).log.start).toBeGreaterThan(0);
+    return all;
+  }
+
+  /** The member loses its disk, but not what it is to the quorum. */
+  function wipe(cluster: Cluster, member: Member): void {
+    kill(cluster, member, 'process');
+    for (const names of [member.disk.names, member.disk.durableNames]) {
+      for (const path of [...names.keys()]) if (!path.endsWith('quorum-state')) names.delete(path);
+    }
+    const formatted = cluster.members.find((one) => one !== member)?.disk.names ?? new Map();
+    for (const [path, inode] of formatted) if (/0{20}-0{10}/.test(path)) member.disk.names.set(path, inode);
+    member.recoveryPoint = 0;
+  }
+
+  it('is written by everyone, each for itself, and the log is cut under it', () => {
+    const { cluster } = withSnapshots();
+    for (const member of cluster.members) expect(raftOf(member).log.start, `member ${member.id}`).toBeGreaterThan(0);
+  });
+
+  it('is fetched by an observer that comes late, piece by piece, and the log goes on behind it', () => {
+    const { cluster, truth } = settled({ snapshotBytes: 500, observers: 1 });
+    const watcher = cluster.members.at(-1) as Member;
+    wipe(cluster, watcher);
+    for (let waiter = 1; waiter <= 25; waiter++) {
+      submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
+      run(cluster, 60);
+    }
+    start(cluster, watcher);
+    expect(runUntil(cluster, 10_000, () => isConverged(cluster))).toBe(true);
+    expect(cluster.reached).toContain('raft.download.done');
+    expect(cluster.sent.filter(({ from, apiKey }) => from === watcher.id && apiKey === 59).length).toBeGreaterThan(0);
+    expect(raftOf(watcher).log.start).toBeGreaterThan(0);
+    checkEnd(cluster, truth);
+    commit(cluster, 99);
+    expect(watcher.seen.has('99')).toBe(true);
+  });
+
+  it('being fetched may be interrupted anywhere, by a crash or by a power loss', { timeout: 60_000 }, () => {
+    const reached = new Set<string>();
+    for (const how of ['process', 'power'] as const) {
+      let isInterrupted = true;
+      for (let steps = 10; isInterrupted; steps += how === 'power' ? 3 : 7) {
+        const { cluster, truth } = settled({ snapshotBytes: 500, observers: 1, dice: createDice(steps) });
+        const watcher = cluster.members.at(-1) as Member;
+        wipe(cluster, watcher);
+        for (let waiter = 1; waiter <= 12; waiter++) {
+          submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
+          run(cluster, 60);
+        }
+        cluster.reached.delete('raft.download.done');
+        start(cluster, watcher);
+        for (let i = 0; i < steps; i++) step(cluster);
+        isInterrupted = !isConverged(cluster) && steps < 400;
+        kill(cluster, watcher, how);
+        start(cluster, watcher);
+        expect(
+          runUntil(cluster, 10_000, () => isConverged(cluster)),
+          `${how} after ${steps}`,
+        ).toBe(true);
+        expect(raftOf(watcher).log.damaged).toEqual([]);
+        checkEnd(cluster, truth);
+        for (const mark of cluster.reached) reached.add(mark);
+      }
+    }
+    expect(reached).toContain('raft.opening.reset');
+  });
+
+  it('is served by its id and position only', () => {
+    const { cluster, leader } = withSnapshots();
+    const { epoch: currentLeaderEpoch, snapshots } = raftOf(leader);
+    const id = snapshots.at(-1) as { endOffset: number; epoch: number };
+    const ask = (given: { id?: typeof id; position?: number; leaderEpoch?: number; maxBytes?: number }) => {
+      const partition = {
+        partition: 0,
+        currentLeaderEpoch: given.leaderEpoch ?? currentLeaderEpoch,
+        snapshotId: given.id ?? id,
+        position: given.position ?? 0,
+      };
+      const topics = [{ name: '__cluster_metadata', partitions: [partition] }];
+      const answer = request(cluster, leader, 59, { replicaId: 9, maxBytes: given.maxBytes ?? 1_000_000, topics });
+      run(cluster, 50);
+      return answer.response?.topics[0]?.partitions[0];
+    };
+    const whole = ask({});
+    expect(whole).toMatchObject({ errorCode: 0, position: 0, snapshotId: id });
+    expect(whole?.unalignedRecords.length).toBe(whole?.size);
+    expect(ask({ position: 100, maxBytes: 30 })?.unalignedRecords).toEqual(whole?.unalignedRecords.slice(100, 130));
+    expect(ask({ position: whole?.size ?? 0 })?.errorCode).toBe(ErrorCode.POSITION_OUT_OF_RANGE);
+    expect(ask({ position: -1 })?.errorCode).toBe(ErrorCode.POSITION_OUT_OF_RANGE);
+    expect(ask({ id: { endOffset: 1, epoch: 1 } })?.errorCode).toBe(ErrorCode.SNAPSHOT_NOT_FOUND);
+    expect(ask({ id: { endOffset: 0, epoch: 0 } })?.errorCode).toBe(ErrorCode.SNAPSHOT_NOT_FOUND);
+    expect(ask({ leaderEpoch: currentLeaderEpoch + 1 })?.errorCode).toBe(ErrorCode.UNKNOWN_LEADER_EPOCH);
+  });
+});
+
+describe('whoever follows', () => {
+  it('has every committed change, leads from there without reading again, and falls back to what is committed', () => {
+    const { cluster, leader } = settled();
+    for (const waiter of [5, 6]) commit(cluster, waiter);
+    kill(cluster, leader, 'process');
+    const told: string[] = [];
+    cluster.onEvent = (member, event) => {
+      if (!['call', 'reply', 'leader'].includes(event.kind)) told.push(`${member.id} ${event.kind}`);
+    };
+    expect(runUntil(cluster, 5000, () => leaderOf(cluster)?.quorum?.coordinator.stage === 'active')).toBe(true);
+    const next = leaderOf(cluster) as Member;
+    expect(told).toEqual([`${next.id} active`]);
+    start(cluster, leader);
+    expect(runUntil(cluster, 5000, () => isConverged(cluster))).toBe(true);
+    told.length = 0;
+    cut(
+      cluster,
+      cluster.members.map(({ id }) => id),
+      [next.id],
+    );
+    submit(cluster, next, 7, [1]);
+    run(cluster, 5000);
+    cluster.network.cuts.clear();
+    runUntil(cluster, 5000, () => isConverged(cluster));
+    commit(cluster, 8);
+    const own = told.filter((line) => line.startsWith(`${next.id} `));
+    expect(own.slice(0, 2)).toEqual([`${next.id} inactive`, `${next.id} lost`]);
+    expect(own.slice(2).every((line) => line.endsWith('changed') || line.endsWith('active'))).toBe(true);
+    expect(next.seen.has('8')).toBe(true);
+  });
+});
+
+it('DescribeQuorum says how far each voter and each observer is, and when it was last heard of', () => {
+  const { cluster, leader, others } = settled({ observers: 1 });
+  const env = { nowMs: 0, wallMs: 5, crc32c: () => 0, codecs: FAKE_CODECS, reached: () => {} };
+  const body = { topics: [{ topicName: '__cluster_metadata', partitions: [{ partitionIndex: 0 }] }] };
+  const ask = () => describeQuorum(raftOf(leader), env, body).topics[0]?.partitions[0];
+  kill(cluster, others[1], 'process');
+  submit(cluster, leader, 5, [1]);
+  run(cluster, 200);
+  const { end } = raftOf(leader).log;
+  const described = ask();
+  const lags = new Map(described?.currentVoters.map((voter) => [voter.replicaId, end - voter.logEndOffset]));
+  expect(lags.get(leader.id)).toBe(0);
+  expect(lags.get(others[0].id)).toBe(0);
+  expect(lags.get(others[1].id)).toBe(1);
+  expect(described?.observers).toMatchObject([{ replicaId: 4, logEndOffset: end }]);
+  const fresh =
+    described?.currentVoters.find(({ replicaId }) => replicaId === others[0].id)?.lastCaughtUpTimestamp ?? 0;
+  const stale =
+    described?.currentVoters.find(({ replicaId }) => replicaId === others[1].id)?.lastCaughtUpTimestamp ?? 0;
+  expect(fresh).toBeGreaterThan(stale);
+});
