@@ -1,10 +1,10 @@
 /**
- * A whole quorum in one test: three to five voters and some observers, each a machine that tallies on its own test disk,
- * joined by a network that loses, delays, repeats, cuts one way and both, and resets.
+ * A whole quorum in one test: three to five voters and some observers, each a machine that tallies on its own test
+ * disk, joined by the network of `network.ts`.
  *
- * Everything is one list of tasks in simulated time; one seed is one run. Messages go through the wire formats. Disks
- * carry out one effect at a time, in any order that the contract allows, so that a crash falls between any two. A member
- * that is paused does nothing and then finds everything at once. Clocks of members are apart.
+ * Everything is one list of tasks in simulated time; one seed is one run. Disks carry out one effect at a time, in any
+ * order that the contract allows, so that a crash falls between any two. A member that is paused does nothing and then
+ * finds everything at once. Clocks of members are apart.
  */
 import {
   checkQuorum,

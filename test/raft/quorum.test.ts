@@ -1,7 +1,7 @@
 /**
  * Quorums of three to five voters and some observers under everything at once: lost, late and repeated messages, cuts
- * one way and both, crashes between any two effects, power losses, pauses, full disks, clean stops, snapshots. What must
- * hold is in `truth.ts`; and once all is healed, the quorum comes back within a bound.
+ * one way and both, crashes between any two effects, power losses, pauses, full disks, clean stops, snapshots. What
+ * must hold is in `truth.ts`; and once all is healed, the quorum comes back within a bound.
  *
  * RAFT_CLUSTER_SEED=7 plays one seed, RAFT_CLUSTER_SEED=0..999 many.
  */
