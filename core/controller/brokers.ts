@@ -8,7 +8,13 @@
  */
 
 import { DirectoryId } from '../metadata/describe-topics.ts';
-import { isElrEnabled, METADATA_VERSION, metadataLevel, recordsDirectories } from '../metadata/features.ts';
+import {
+  isElrEnabled,
+  METADATA_VERSION,
+  metadataLevel,
+  recordsDirectories,
+  registersControllers,
+} from '../metadata/features.ts';
 import type { BrokerImage, MetadataImage } from '../metadata/image.ts';
 import { type MetadataRecord, metadataRecord } from '../metadata/records.ts';
 import { brokerRecord } from '../metadata/snapshot.ts';
@@ -281,24 +287,6 @@ export function controllerDeadlineMs(controller: Controller): number {
   return deadlineMs;
 }
 
-/** UnregisterBroker. What it held counts as gone: it is neither in sync nor eligible any more. */
-export function unregisterBroker(
-  controller: Controller,
-  _context: Context,
-  request: RequestOf<64>,
-): Handled<ResponseInputOf<64>> {
-  const broker = controller.image.cluster.brokers.get(request.brokerId);
-  if (broker === undefined) {
-    const errorMessage = `Broker ID ${request.brokerId} is not currently registered`;
-    return refused({ throttleTimeMs: 0, errorCode: ErrorCode.BROKER_ID_NOT_REGISTERED, errorMessage });
-  }
-  const { id: brokerId, epoch: brokerEpoch } = broker;
-  const records: MetadataRecord[] = [];
-  addPartitionChanges(controller, { leaving: brokerId, joining: -1, unclean: brokerId }, records);
-  records.push(metadataRecord('UnregisterBrokerRecord', 0, { brokerId, brokerEpoch }));
-  return { records, response: { throttleTimeMs: 0, errorCode: ErrorCode.NONE, errorMessage: null }, isAtomic: false };
-}
-
 /** ControllerRegistration. */
 export function registerController(
   controller: Controller,
@@ -306,6 +294,10 @@ export function registerController(
   request: RequestOf<70>,
 ): Handled<ResponseInputOf<70>> {
   const { controllerId, incarnationId, listeners: endPoints, features } = request;
+  if (!registersControllers(metadataLevel(controller.image))) {
+    const errorMessage = 'The current MetadataVersion is too old to support controller registrations.';
+    return refused({ throttleTimeMs: 0, errorCode: ErrorCode.UNSUPPORTED_VERSION, errorMessage });
+  }
   if (!supportsAll(controller.image, request)) {
     const errorMessage = 'The controller does not support the finalized features.';
     return refused({ throttleTimeMs: 0, errorCode: ErrorCode.UNSUPPORTED_VERSION, errorMessage });

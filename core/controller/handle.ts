@@ -9,17 +9,18 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { alterConfigs, incrementalAlterConfigs } from './alter-configs.ts';
 import { alterPartition } from './alter-partition.ts';
-import { heartbeat, registerBroker, registerController, unregisterBroker } from './brokers.ts';
+import { heartbeat, registerBroker, registerController } from './brokers.ts';
 import { createPartitions } from './create-partitions.ts';
 import { createTopics } from './create-topics.ts';
 import { deleteTopics } from './delete-topics.ts';
 import { assignReplicasToDirs } from './directories.ts';
 import { electLeaders } from './elect-leaders.ts';
 import { type Context, type Controller, type Handled, RECORDS_PER_REQUEST_MAX } from './state.ts';
+import { unregisterBroker, unregisterController } from './unregister.ts';
 import { updateFeatures } from './update-features.ts';
 
 /** The APIs that the controller serves, by key. */
-export type ControllerKey = 19 | 20 | 33 | 37 | 43 | 44 | 56 | 57 | 62 | 63 | 64 | 67 | 70 | 73;
+export type ControllerKey = 19 | 20 | 33 | 37 | 43 | 44 | 56 | 57 | 62 | 63 | 64 | 67 | 70 | 73 | 94;
 
 type Handler<K extends ControllerKey> = (
   controller: Controller,
@@ -43,6 +44,7 @@ const HANDLERS: { readonly [K in ControllerKey]: Handler<K> } = {
   67: allocateProducerIds,
   70: registerController,
   73: assignReplicasToDirs,
+  94: unregisterController,
 };
 
 /** Whether the controller serves an API. */

@@ -83,6 +83,16 @@ export function recordsDirectories(level: number): boolean {
   return level >= 17;
 }
 
+/** Whether controllers are registered, from 3.7-IV0 (KIP-919). */
+export function registersControllers(level: number): boolean {
+  return level >= 15;
+}
+
+/** Whether controllers may be unregistered, from 4.4-IV2. */
+export function unregistersControllers(level: number): boolean {
+  return level >= 33;
+}
+
 /** The version in which a broker's registration is written. */
 export function registerBrokerVersion(level: number): number {
   if (level >= 30) return 4;

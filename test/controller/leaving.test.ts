@@ -1,7 +1,10 @@
-/** Brokers that leave for good, and shutdowns that outlive a controller. */
+/** Nodes that leave for good, and shutdowns that outlive a controller. */
 import { describe, expect, it } from 'vitest';
 import { createController } from '../../core/controller/state.ts';
+import { metadataRecord } from '../../core/metadata/records.ts';
+import { idOf } from '../metadata/cluster.ts';
 import {
+  append,
   ask,
   beat,
   briefOf,
@@ -52,6 +55,35 @@ describe('a broker that is unregistered', () => {
       errorCode: 102,
       errorMessage: 'Broker ID 9 is not currently registered',
     });
+  });
+});
+
+describe('a controller', () => {
+  const endPoint = { name: 'CONTROLLER', host: 'h', port: 9093, securityProtocol: 0 };
+  const features = [
+    { name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 },
+    { name: 'eligible.leader.replicas.version', minSupportedVersion: 0, maxSupportedVersion: 1 },
+  ];
+  const body = { controllerId: 8, incarnationId: idOf(1), zkMigrationReady: false, listeners: [endPoint], features };
+  const setLevel = (cluster: Cluster, featureLevel: number): void =>
+    append(cluster, [metadataRecord('FeatureLevelRecord', 0, { name: 'metadata.version', featureLevel })]);
+
+  it('is registered, and unregistered once', () => {
+    const cluster = createCluster();
+    expect(ask(cluster, 70, 0, body).errorCode).toBe(0);
+    expect(cluster.controller.image.cluster.controllers.has(8)).toBe(true);
+    expect(ask(cluster, 94, 0, { controllerId: 8 }).errorCode).toBe(0);
+    expect(cluster.controller.image.cluster.controllers.has(8)).toBe(false);
+    expect(ask(cluster, 94, 0, { controllerId: 8 })).toMatchObject({ errorCode: 136 });
+  });
+
+  it('is not, in a cluster of a version that has no record of it', () => {
+    const cluster = createCluster();
+    setLevel(cluster, 32);
+    expect(ask(cluster, 70, 0, body).errorCode).toBe(0);
+    expect(ask(cluster, 94, 0, { controllerId: 8 }).errorCode).toBe(35);
+    setLevel(cluster, 14);
+    expect(ask(cluster, 70, 0, body).errorCode).toBe(35);
   });
 });
 
