@@ -32,9 +32,26 @@ export function syncedEnd(log: Log): number {
   return log.end;
 }
 
+/**
+ * Where the first leader epoch starts that the file of epochs does not hold durably: the batches from there on must be
+ * scanned after a crash, or records would count as those of an earlier leader, and a follower would keep what it has to
+ * cut. Infinity when the file holds all.
+ */
+function unknownEpoch(log: Log): number {
+  const { epochs, epochsOnDisk } = log;
+  if (epochs === epochsOnDisk) return Infinity;
+  for (let i = 0; i < epochs.length || i < epochsOnDisk.length; i++) {
+    const here = epochs[i];
+    const there = epochsOnDisk[i];
+    if (here !== undefined && here.epoch === there?.epoch && here.startOffset === there.startOffset) continue;
+    return Math.min(here?.startOffset ?? Infinity, there?.startOffset ?? Infinity);
+  }
+  return Infinity;
+}
+
 /** Every record below it is synced and so are the indexes of every segment that ends below it. */
 export function recoveryPoint(log: Log): number {
-  const synced = Math.min(syncedEnd(log), writtenEnd(log));
+  const synced = Math.min(syncedEnd(log), writtenEnd(log), unknownEpoch(log));
   if (log.unsettled !== null) {
     for (const segment of log.unsettled) if (segment.indexSyncsLeft > 0) return Math.min(synced, segment.base);
   }

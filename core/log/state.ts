@@ -144,7 +144,7 @@ export type Ask =
   | { readonly kind: 'opening' }
   | { readonly kind: 'closing' }
   | { readonly kind: 'truncation'; readonly truncation: Truncation }
-  | { readonly kind: 'epochs' }
+  | { readonly kind: 'epochs'; readonly epochs: readonly EpochEntry[] }
   | { readonly kind: 'snapshot'; readonly offset: number }
   | { readonly kind: 'remove' }
   /** Only 'io' matters. */
@@ -186,6 +186,8 @@ export interface Log {
   /** The epochs have changed since leader-epoch-checkpoint was last written. */
   areEpochsDirty: boolean;
   isWritingEpochs: boolean;
+  /** The epochs that leader-epoch-checkpoint holds durably: the recovery point does not pass the first that differs. */
+  epochsOnDisk: readonly EpochEntry[];
   producers: Map<number, Producer> | null;
   /** A snapshot of this offset with the state of today is on the disk; -1 for none. */
   snapshotAt: number;
@@ -240,6 +242,7 @@ export function createLog(options: LogOptions): Log {
     epochs: [],
     areEpochsDirty: false,
     isWritingEpochs: false,
+    epochsOnDisk: [],
     producers: null,
     snapshotAt: -1,
     expireAtMs: Infinity,

@@ -12,8 +12,9 @@
  * The owner's part, before it asks: the recovery point and the high watermark in its checkpoints are at or below
  * `offset`, durably, and stay there until the event; for `resetTo` both are 0 and the log's start is `offset`. Recovery
  * takes what is missing below them for damage. (A log that opens with another start than the checkpoint says has been
- * overtaken by a crash: its owner corrects the checkpoint before it appends.) Then a crash at any effect leaves the log as before the cut, as after it, or with a piece of what was to go;
- * nothing of that is shown, because `durable` moves only once the removed names are gone and the truncate is synced.
+ * overtaken by a crash: its owner corrects the checkpoint before it appends.) Then a crash at any effect leaves the log
+ * as before the cut, as after it, or with a piece of what was to go; nothing of that is shown, because `durable` moves
+ * only once the removed names are gone and the truncate is synced.
  */
 import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
@@ -51,7 +52,8 @@ const RETRIES_MAX = 8;
 
 /**
  * Removes what is at or above `offset`. True when that is done at once, because nothing is there: `log.end` says so.
- * False when an event will follow, 'truncated' or 'cutRefused'. Below the first segment nothing can be kept: the log begins anew.
+ * False when an event will follow, 'truncated' or 'cutRefused'. Below the first segment nothing can be kept: the log
+ * begins anew.
  */
 export function truncateTo(log: Log, env: Env, offset: number, out: Outbox): boolean {
   assert(log.state === 'open', 'only an open log is cut');

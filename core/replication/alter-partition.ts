@@ -1,11 +1,11 @@
 /**
- * Proposals of in-sync sets: collected from all partitions that this node leads, sent to the active controller, one call
- * at a time (KIP-497, KIP-903).
+ * Proposals of in-sync sets: collected from all partitions that this node leads, sent to the active controller, one
+ * call at a time (KIP-497, KIP-903).
  *
- * A proposal stands until the controller's answer or its metadata says otherwise; whichever comes first, and in whatever
- * order they come, the partition epoch tells the later word. Where an answer is lost, or says that the leader is behind,
- * the proposal stays, because it may have been accepted: the high watermark goes on reckoning with both sets until the
- * metadata comes. Where the controller has refused the set as such, it is dropped.
+ * A proposal stands until the controller's answer or its metadata says otherwise; whichever comes first, and in
+ * whatever order they come, the partition epoch tells the later word. Where an answer is lost, or says that the leader
+ * is behind, the proposal stays, because it may have been accepted: the high watermark goes on reckoning with both sets
+ * until the metadata comes. Where the controller has refused the set as such, it is dropped.
  *
  * A crash forgets all of it; the next leader proposes again what it sees.
  */

@@ -6,9 +6,11 @@ import type { FetchRequest, FetchResponse } from '../protocol/messages/01-fetch.
 import type { ListOffsetsRequest, ListOffsetsResponse } from '../protocol/messages/02-list-offsets.ts';
 import type { AlterPartitionRequest, AlterPartitionResponse } from '../protocol/messages/56-alter-partition.ts';
 
-/** API keys of the calls. */
+/** API key of Fetch. */
 export const FETCH_KEY = 1;
+/** API key of ListOffsets. */
 export const LIST_OFFSETS_KEY = 2;
+/** API key of AlterPartition. */
 export const ALTER_PARTITION_KEY = 56;
 
 /** What is asked. */

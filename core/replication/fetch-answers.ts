@@ -1,9 +1,9 @@
 /**
  * What the answers of a leader mean to those who follow it.
  *
- * For each partition, in this order: an error, a diverging epoch, records, the high watermark, the log's start. An error
- * of one partition never touches another. One that the leader does not know yet, or does not lead any more, is tried
- * again soon and ever less often; the metadata will say where to go.
+ * For each partition, in this order: an error, a diverging epoch, records, the high watermark, the log's start. An
+ * error of one partition never touches another. One that the leader does not know yet, or does not lead any more, is
+ * tried again soon and ever less often; the metadata will say where to go.
  */
 import { nextTicket } from '../lib/ids.ts';
 import type { Env, Outbox } from '../lib/world.ts';

@@ -7,8 +7,8 @@
  * disk holds. When there is news while the long poll is parked, a second request follows it, which ends it at once.
  *
  * Every request has a number, and a partition knows the one that listed it as it is now: an answer to an earlier
- * request, from before a change of leader epoch, a cut or a sync, is not for it (KAFKA-7164, KAFKA-13266). Answers come in
- * the order of requests. Any failure ends the session; the next one begins with all partitions.
+ * request, from before a change of leader epoch, a cut or a sync, is not for it (KAFKA-7164, KAFKA-13266). Answers come
+ * in the order of requests. Any failure ends the session; the next one begins with all partitions.
  *
  * A crash loses all of it and nothing that matters: the log says where to go on.
  */

@@ -1,11 +1,11 @@
 /**
- * One partition that this node leads: it orders batches, knows how far they are committed, and says when a producer
- * may be answered.
+ * One partition that this node leads: it orders batches, knows how far they are committed, and says when a producer may
+ * be answered.
  *
  * Offsets count records. The high watermark is what every in-sync replica has synced (`in-sync.ts`); with this node as
- * the only replica that is `log.durable`. It never goes back. A producer that asked for acks=1 is answered when the batch is
- * durable here (with flush off: written), one that asked for acks=-1 when the high watermark has passed it.
- * A leader's epoch comes from the controller, which gives a new one to every life of a node, so that two lives never
+ * the only replica that is `log.durable`. It never goes back. A producer that asked for acks=1 is answered when the
+ * batch is durable here (with flush off: written), one that asked for acks=-1 when the high watermark has passed it. A
+ * leader's epoch comes from the controller, which gives a new one to every life of a node, so that two lives never
  * write different records under one epoch. A crash forgets all of this; producers see a broken connection and ask
  * again.
  */
@@ -241,8 +241,8 @@ export function appendToLeader<W extends Waiter>(
 
 /**
  * The log's durable end, or a follower, has moved: raises the high watermark and answers those whom it has passed.
- * Returns the bytes that became visible; waiters with nothing left to wait for are pushed into `finished`. `brokers` and
- * `nowMs` matter where there are other replicas.
+ * Returns the bytes that became visible; waiters with nothing left to wait for are pushed into `finished`. `brokers`
+ * and `nowMs` matter where there are other replicas.
  */
 export function advance<W extends Waiter>(
   leader: Leader<W>,

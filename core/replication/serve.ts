@@ -82,8 +82,8 @@ export interface RackOf {
 
 /**
  * The in-sync replica in the reader's rack that can serve `offset` and has come furthest (KIP-392); -1 where the leader
- * is as near, or nobody is nearer. A replica serves what lies below the high watermark that it knows, so one that is not
- * in sync is never named.
+ * is as near, or nobody is nearer. A replica serves what lies below the high watermark that it knows, so one that is
+ * not in sync is never named.
  */
 export function preferredReplica<W extends Waiter>(
   leader: Leader<W>,

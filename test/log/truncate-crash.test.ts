@@ -146,7 +146,9 @@ function found(world: LogWorld): Kept[] {
   return kept;
 }
 
-/** What lay below the start of a history was not seen when it was noted, and may show again when a reset is cut short. */
+/**
+ * What lay below the start of a history was not seen when it was noted, and may show again when a reset is cut short.
+ */
 function isRunOf(all: readonly Kept[], history: readonly Kept[]): boolean {
   const run = all.filter((one) => one.base >= (history[0]?.base ?? 0));
   const from = history.findIndex((one) => one.base === run[0]?.base);
