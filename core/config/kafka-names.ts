@@ -11,7 +11,7 @@ function words(text: string): ReadonlySet<string> {
 export const LATER_NAMES: ReadonlySet<string> = words(`
   add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
   alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
-  auto.leader.rebalance.enable compression.lz4.level connection.failed.authentication.delay.ms
+  compression.lz4.level connection.failed.authentication.delay.ms
   connections.max.reauth.ms controlled.shutdown.enable controller.quorum.append.linger.ms
   controller.quorum.auto.join.enable controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms
   controller.quorum.election.timeout.ms controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes
@@ -39,7 +39,7 @@ export const LATER_NAMES: ReadonlySet<string> = words(`
   group.streams.max.session.timeout.ms group.streams.max.size group.streams.max.standby.replicas
   group.streams.min.assignment.interval.ms group.streams.min.heartbeat.interval.ms
   group.streams.min.session.timeout.ms group.streams.num.standby.replicas group.streams.rack.aware.assignment.tags
-  group.streams.session.timeout.ms initial.broker.registration.timeout.ms leader.imbalance.check.interval.seconds
+  group.streams.session.timeout.ms initial.broker.registration.timeout.ms
   log.cleaner.backoff.ms log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
   log.cleaner.min.compaction.lag.ms log.dir.failure.timeout.ms log.retention.check.interval.ms
   max.connection.creation.rate max.connections.per.ip max.connections.per.ip.overrides

@@ -302,6 +302,18 @@ export const LOG_SETTINGS = {
     differs: 'a dead node should be noticed within a second or so',
     sentence: 'A node that is silent for so long is fenced.',
   }),
+  'auto.leader.rebalance.enable': boolean({
+    default: 'true',
+    acts: false,
+    sentence: 'Whether the controller gives the lead of partitions back to the preferred replicas by itself.',
+  }),
+  'leader.imbalance.check.interval.seconds': long({
+    default: '300',
+    unit: 'seconds',
+    min: 1,
+    acts: false,
+    sentence: 'How often the controller looks for leads to give back.',
+  }),
   'controller.quorum.fetch.timeout.ms': int({
     default: '1000',
     unit: 'ms',
