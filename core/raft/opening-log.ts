@@ -126,6 +126,9 @@ function finishOpening(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): 
     return;
   }
   raft.stage = 'open';
+  // What a snapshot holds was committed, whatever the leader of today knows yet.
+  const newest = raft.snapshots[raft.snapshots.length - 1];
+  if (newest !== undefined && newest.endOffset > 0) raft.highWatermark = newest.endOffset;
   scheduleSnapshot(raft, env);
   beginFirstRole({ raft, env, out, events });
 }

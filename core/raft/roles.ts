@@ -218,6 +218,7 @@ export function beginFirstRole(turn: Turn): void {
     return;
   }
   events.push({ kind: 'leaderChanged' });
+  if (raft.highWatermark >= 0) events.push({ kind: 'committed' });
   if (raft.leaderId >= 0 && raft.leaderId !== raft.nodeId) {
     beginToFollow(turn);
     return;

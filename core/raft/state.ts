@@ -5,8 +5,8 @@
  * - `epoch`, `leaderId` and `votedId` are in `quorum-state` on the disk before they stand here: a crash finds the same
  *   or newer. While they are being written (`changing`), nobody is answered and nothing is decided.
  * - In one epoch a member votes for one candidate at most, and for none once it knows who leads.
- * - highWatermark <= log.durable, and it never goes back. -1 until an entry of an own epoch is committed, or a leader
- *   has said what is.
+ * - highWatermark <= log.durable, and it never goes back. -1 until an entry of an own epoch is committed, a leader has
+ *   said what is, or there is a snapshot.
  * - What a member tells others of its log (`fetchOffset`) is what it has synced.
  * - `lead` is not null exactly while `role` is 'leader'; so with `follow` and 'follower', and with `campaign` and
  *   'prospective' or 'candidate'.
