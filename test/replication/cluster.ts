@@ -9,20 +9,19 @@
 import { expect } from 'vitest';
 import { readLog } from '../../core/log/log.ts';
 import type { LogFound } from '../../core/log/types.ts';
-import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { FetchRequest } from '../../core/protocol/messages/01-fetch.ts';
 import type { ListOffsetsRequest } from '../../core/protocol/messages/02-list-offsets.ts';
-import type { AlterPartitionRequest, AlterPartitionResponse } from '../../core/protocol/messages/56-alter-partition.ts';
+import type { AlterPartitionRequest } from '../../core/protocol/messages/56-alter-partition.ts';
 import { setController } from '../../core/replication/alter-partition.ts';
 import type { Call, CallOutcome } from '../../core/replication/calls.ts';
-import type { BrokerState } from '../../core/replication/in-sync.ts';
 import { appendToLeader, type ProduceAnswer } from '../../core/replication/leader.ts';
-import { carryOut, crashProcess, type Dice, losePower } from '../log/disk.ts';
+import { carryOut, crashProcess, losePower } from '../log/disk.ts';
 import { batchOf, concat, createDice, FOUND, valuesOf } from '../log/world.ts';
-import { breakConnection, createNetwork, deliverOne, generationOf, type Network, send } from './network.ts';
+import { lowerOne } from './checkpoints.ts';
+import { alter, register } from './controller.ts';
+import { breakConnection, createNetwork, deliverOne, generationOf, send } from './network.ts';
 import {
   createNode,
-  lowerOne,
   nodeDeadlineMs,
   type PartState,
   type Producer,
@@ -35,44 +34,11 @@ import {
   watermarkOf,
 } from './node.ts';
 import { serveFetch, serveListOffsets } from './server.ts';
+import { type Cluster, nodeOf } from './state.ts';
 
 /** The controller's place in the network. */
 export const CONTROLLER = 0;
 const PARTS = 2;
-
-interface Outstanding {
-  readonly node: TestNode;
-  readonly call: Call;
-  readonly untilMs: number;
-}
-
-/** A record that a producer was told is kept. */
-export interface Acked {
-  readonly part: number;
-  readonly offset: number;
-  readonly value: string;
-}
-
-/** All of it. */
-export interface Cluster {
-  readonly dice: Dice;
-  readonly network: Network;
-  readonly nodes: TestNode[];
-  readonly outstanding: Map<string, Outstanding>;
-  /** Every version of the metadata; nodes hear them in order, each at its own pace. */
-  readonly views: View[];
-  readonly heard: Map<number, number>;
-  readonly acked: Acked[];
-  /** What readers have seen, by partition and offset. */
-  readonly seen: Map<string, string>;
-  /** Errors that producers were told. */
-  readonly refused: number[];
-  readonly reached: Set<string>;
-  readonly inSyncMin: number;
-  nowMs: number;
-  sent: number;
-  lives: number;
-}
 
 /** A cluster of `size` nodes, all of them in sync, whose first node leads. */
 export function createCluster(seed: number, size: number, inSyncMin: number): Cluster {
@@ -103,16 +69,6 @@ export function createCluster(seed: number, size: number, inSyncMin: number): Cl
   };
   for (const id of ids) start(cluster, id, null);
   return cluster;
-}
-
-/** The latest metadata. */
-export function truth(cluster: Cluster): View {
-  return cluster.views[cluster.views.length - 1] as View;
-}
-
-/** The node with this id. */
-export function nodeOf(cluster: Cluster, id: number): TestNode {
-  return cluster.nodes[id - 1] as TestNode;
 }
 
 /** Starts a node on the disk of its last life. */
@@ -160,12 +116,12 @@ export function cutOff(cluster: Cluster, a: number, b: number): void {
 }
 
 function keyOf(node: TestNode, call: Call): string {
-  return `${node.id} ${call.ticket} ${cluster_lives(node)}`;
+  return `${node.id} ${call.ticket} ${lifeOf(node)}`;
 }
 
 const livesOf = new WeakMap<TestNode, number>();
 let lives = 0;
-function cluster_lives(node: TestNode): number {
+function lifeOf(node: TestNode): number {
   const known = livesOf.get(node) ?? ++lives;
   livesOf.set(node, known);
   return known;
@@ -198,105 +154,6 @@ function answer(cluster: Cluster, key: string, outcome: CallOutcome): void {
   if (waiting === undefined) return;
   cluster.outstanding.delete(key);
   if (waiting.node.isAlive) takeCallAnswer(waiting.node, waiting.call, outcome);
-}
-
-/** A new version of the metadata. */
-export function change(cluster: Cluster, parts: readonly PartState[], brokers: ReadonlyMap<number, BrokerState>): void {
-  const before = truth(cluster);
-  for (const [i, part] of parts.entries()) {
-    const old = before.parts[i] as PartState;
-    if (part === old) continue;
-    expect(part.leaderEpoch).toBeGreaterThanOrEqual(old.leaderEpoch);
-    expect(part.partitionEpoch).toBe(old.partitionEpoch + 1);
-    expect(part.leader < 0 || part.isr.includes(part.leader)).toBe(true);
-  }
-  cluster.views.push({ parts, brokers });
-}
-
-/** A leader for a partition that has none, or whose leader is gone: from the in-sync set. */
-function elect(part: PartState, brokers: ReadonlyMap<number, BrokerState>, isNew: boolean): PartState {
-  const alive = (id: number): boolean => brokers.get(id)?.fenced === false;
-  const kept = part.isr.filter(alive);
-  const isr = kept.length === 0 ? part.isr : kept;
-  const leader = !isNew && alive(part.leader) ? part.leader : (isr.find(alive) ?? -1);
-  const isSame = leader === part.leader && !isNew;
-  if (isSame && isr.length === part.isr.length) return part;
-  const leaderEpoch = isSame ? part.leaderEpoch : part.leaderEpoch + 1;
-  return {
-    ...part,
-    isr: kept.length === 0 ? part.isr.slice(0, 1) : isr,
-    leader,
-    leaderEpoch,
-    partitionEpoch: part.partitionEpoch + 1,
-  };
-}
-
-/** The controller takes a broker for dead. */
-export function fenceNode(cluster: Cluster, id: number): void {
-  const { parts, brokers } = truth(cluster);
-  const broker = brokers.get(id);
-  if (broker === undefined || broker.fenced) return;
-  const after = new Map(brokers).set(id, { ...broker, fenced: true });
-  change(
-    cluster,
-    parts.map((part) => elect(part, after, false)),
-    after,
-  );
-}
-
-/** A node whose logs are open registers: a new life, never the leader under an epoch of an earlier one. */
-function register(cluster: Cluster, node: TestNode): void {
-  fenceNode(cluster, node.id);
-  const { parts, brokers } = truth(cluster);
-  const epoch = cluster.views.length;
-  const after = new Map(brokers).set(node.id, { epoch, fenced: false, inControlledShutdown: false });
-  change(
-    cluster,
-    parts.map((part) => (part.leader < 0 || part.leader === node.id ? elect(part, after, true) : part)),
-    after,
-  );
-  // It knows all that was decided before it was heard of, and acts on what comes from then on.
-  cluster.heard.set(node.id, cluster.views.length - 2);
-}
-
-/** AlterPartition, as the controller decides it. */
-function alter(cluster: Cluster, body: AlterPartitionRequest): AlterPartitionResponse {
-  const { parts, brokers } = truth(cluster);
-  if (brokers.get(body.brokerId)?.epoch !== body.brokerEpoch) {
-    return { throttleTimeMs: 0, errorCode: ErrorCode.STALE_BROKER_EPOCH, topics: [] };
-  }
-  const next = [...parts];
-  const topics = body.topics.map(({ topicId, partitions }) => ({
-    topicId,
-    partitions: partitions.map((asked) => {
-      const part = next[asked.partitionIndex] as PartState;
-      const errorCode = judgeAlter(cluster, part, asked, body.brokerId);
-      const isr = asked.newIsrWithEpochs.map(({ brokerId }) => brokerId);
-      const after = errorCode === 0 ? { ...part, isr, partitionEpoch: part.partitionEpoch + 1 } : part;
-      next[asked.partitionIndex] = after;
-      const { leader: leaderId, leaderEpoch, partitionEpoch, leaderRecoveryState } = after;
-      const state = { leaderId, leaderEpoch, partitionEpoch, leaderRecoveryState, isr: [...after.isr] };
-      return { partitionIndex: asked.partitionIndex, errorCode, ...state };
-    }),
-  }));
-  if (next.some((part, i) => part !== parts[i])) change(cluster, next, brokers);
-  return { throttleTimeMs: 0, errorCode: 0, topics };
-}
-
-type AskedChange = AlterPartitionRequest['topics'][number]['partitions'][number];
-
-function judgeAlter(cluster: Cluster, part: PartState, asked: AskedChange, brokerId: number): number {
-  const { brokers } = truth(cluster);
-  if (asked.leaderEpoch > part.leaderEpoch || asked.partitionEpoch > part.partitionEpoch)
-    return ErrorCode.NOT_CONTROLLER;
-  if (asked.leaderEpoch < part.leaderEpoch || part.leader !== brokerId) return ErrorCode.FENCED_LEADER_EPOCH;
-  if (asked.partitionEpoch < part.partitionEpoch) return ErrorCode.INVALID_UPDATE_VERSION;
-  for (const { brokerId: id, brokerEpoch } of asked.newIsrWithEpochs) {
-    const broker = brokers.get(id);
-    const isOld = brokerEpoch >= 0 && broker?.epoch !== brokerEpoch;
-    if (broker === undefined || broker.fenced || isOld) return ErrorCode.INELIGIBLE_REPLICA;
-  }
-  return 0;
 }
 
 /** A node hears the next version of the metadata. False when it knows the latest. */
@@ -434,55 +291,4 @@ export function recordsOf(
     at = (some[some.length - 1]?.[0] ?? at) + 1;
   }
   return { bytes: concat(parts), values };
-}
-
-/** What holds at every moment. */
-export function check(cluster: Cluster): void {
-  for (const node of cluster.nodes) {
-    if (!node.isAlive) continue;
-    for (const part of node.parts) {
-      if (!part.isOpen) continue;
-      const watermark = watermarkOf(part);
-      expect(watermark, `watermark of node ${node.id}`).toBeGreaterThanOrEqual(part.seenWatermark);
-      part.seenWatermark = watermark;
-      checkCommitted(cluster, node, part.index);
-    }
-  }
-}
-
-/** What the leader of today counts as committed is synced on every replica that the controller may elect. */
-function checkCommitted(cluster: Cluster, node: TestNode, index: number): void {
-  const state = truth(cluster).parts[index] as PartState;
-  const { leader } = node.parts[index] as TestNode['parts'][number];
-  if (state.leader !== node.id || leader.epoch !== state.leaderEpoch) return;
-  for (const id of state.isr) {
-    const other = nodeOf(cluster, id);
-    const log = other.parts[index]?.log;
-    if (log?.state !== 'open' || !other.isAlive) continue;
-    expect(log.durable, `node ${id} in sync with ${node.id}`).toBeGreaterThanOrEqual(leader.highWatermark);
-  }
-}
-
-/** Where everybody stands, for people. */
-export function describeCluster(cluster: Cluster): string {
-  const lines = [JSON.stringify({ parts: truth(cluster).parts, brokers: [...truth(cluster).brokers] })];
-  for (const node of cluster.nodes) {
-    const heard = `${cluster.heard.get(node.id)}/${cluster.views.length - 1}`;
-    lines.push(`node ${node.id} alive=${node.isAlive} heard=${heard} queue=${node.disk.queue.length}`);
-    for (const { log, leader, followed, isOpen } of node.parts) {
-      const { start: from, end, durable, state } = log;
-      const inSync =
-        leader.inSync === null ? null : { ...leader.inSync, followers: [...leader.inSync.followers.values()] };
-      const follows = followed === null ? null : { ...followed, log: undefined };
-      const about = { isOpen, state, from, end, durable, epochs: log.epochs, truncation: log.truncation };
-      lines.push(JSON.stringify({ ...about, epoch: leader.epoch, hw: leader.highWatermark, inSync, follows }));
-    }
-    for (const fetcher of node.fetchers.values()) {
-      const { leaderId, calls, sessionId, sessionEpoch, readyCount, retryAtMs } = fetcher;
-      const about = { leaderId, calls, sessionId, sessionEpoch, readyCount, retryAtMs, now: cluster.nowMs };
-      lines.push(JSON.stringify({ ...about, changed: fetcher.changed.size, gone: [...fetcher.gone.keys()] }));
-    }
-  }
-  lines.push([...cluster.outstanding.keys()].join('; '));
-  return lines.join('\n');
 }

@@ -2,16 +2,7 @@
 import { crc32c } from '../../core/lib/crc32c.ts';
 import { createIds, type Ids, nextOwner } from '../../core/lib/ids.ts';
 import type { DiskInput, Env, Outbox } from '../../core/lib/world.ts';
-import {
-  checkLog,
-  createLog,
-  type Log,
-  logDeadlineMs,
-  openLog,
-  recoveryPoint,
-  stepLog,
-  wakeLog,
-} from '../../core/log/log.ts';
+import { checkLog, createLog, type Log, logDeadlineMs, openLog, stepLog, wakeLog } from '../../core/log/log.ts';
 import { keepTail } from '../../core/log/truncate.ts';
 import type { LogEvent, LogFound, ReadOutcome } from '../../core/log/types.ts';
 import {
@@ -27,7 +18,6 @@ import type { Call, CallOutcome } from '../../core/replication/calls.ts';
 import { takeFetcherAnswer } from '../../core/replication/fetch-answers.ts';
 import {
   createFetcher,
-  cutFollowed,
   type Fetcher,
   type FetcherEvent,
   fetcherDeadlineMs,
@@ -327,35 +317,6 @@ function takeAltererEvents(node: TestNode, events: readonly AltererEvent[]): voi
       takePartitionState(part.leader, event.state, node.env.nowMs, finished);
       for (const producer of finished) producer.answered();
     }
-  }
-}
-
-/** Lowers the checkpoints that a cut waits for. */
-export function lowerOne(node: TestNode): boolean {
-  const event = node.lowers.shift();
-  if (event === undefined) return false;
-  const { followed, offset, isReset } = event;
-  const found = node.checkpoints[followed.index] as LogFound;
-  node.checkpoints[followed.index] = {
-    clean: false,
-    recoveryPoint: isReset ? 0 : Math.min(found.recoveryPoint, offset),
-    highWatermark: isReset ? 0 : Math.min(found.highWatermark, offset),
-    logStartOffset: isReset ? offset : Math.min(found.logStartOffset, offset),
-  };
-  for (const fetcher of node.fetchers.values()) cutFollowed(fetcher, node.env, followed, offset, node.out);
-  settle(node);
-  return true;
-}
-
-/** Writes down what is durable and shown, but for partitions that are being cut. */
-export function noteCheckpoints(node: TestNode): void {
-  for (const part of node.parts) {
-    const { followed, log } = part;
-    if (!part.isOpen || log.truncation !== null || followed?.stage === 'lowering' || followed?.stage === 'cutting')
-      continue;
-    const highWatermark = watermarkOf(part);
-    const logStartOffset = log.start;
-    node.checkpoints[part.index] = { clean: false, recoveryPoint: recoveryPoint(log), highWatermark, logStartOffset };
   }
 }
 

@@ -1,26 +1,14 @@
 /**
- * Random histories of a small cluster: whatever crashes, loses power, is cut off or hears late, what producers were told
- * is kept, replicas tell one story below their high watermarks, and once all is well everything catches up.
+ * Random histories of a small cluster: whatever crashes, loses power, is cut off or hears late, what producers were
+ * told is kept, replicas tell one story below their high watermarks, and once all is well everything catches up.
  */
 import { expect, it } from 'vitest';
-import {
-  type Cluster,
-  check,
-  crash,
-  createCluster,
-  cutOff,
-  describeCluster,
-  fenceNode,
-  look,
-  nodeOf,
-  passTime,
-  produce,
-  recordsOf,
-  start,
-  stepOne,
-  truth,
-} from './cluster.ts';
-import { noteCheckpoints, watermarkOf } from './node.ts';
+import { check, describeCluster } from './check.ts';
+import { noteCheckpoints } from './checkpoints.ts';
+import { crash, createCluster, cutOff, look, passTime, produce, recordsOf, start, stepOne } from './cluster.ts';
+import { fenceNode } from './controller.ts';
+import { watermarkOf } from './node.ts';
+import { type Cluster, nodeOf, truth } from './state.ts';
 
 const SEEDS = 25;
 const STEPS = 900;
@@ -64,6 +52,7 @@ function isWell(cluster: Cluster): boolean {
   return truth(cluster).parts.every((state, index) => {
     const parts = cluster.nodes.map((node) => node.parts[index]);
     const end = parts[0]?.log.end;
+    if (!parts.every((part) => part?.isOpen === true)) return false;
     const isEven = parts.every((part) => part?.log.end === end && watermarkOf(part as never) === end);
     return state.isr.length === cluster.nodes.length && isEven;
   });

@@ -3,25 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { deleteBelow, latestEpoch } from '../../core/log/log.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { judgeClient, judgeReplica, preferredReplica } from '../../core/replication/serve.ts';
-import {
-  type Cluster,
-  change,
-  check,
-  crash,
-  createCluster,
-  describeCluster,
-  diskOne,
-  fenceNode,
-  hearView,
-  nodeOf,
-  passTime,
-  produce,
-  recordsOf,
-  start,
-  stepOne,
-  truth,
-} from './cluster.ts';
+import { check, describeCluster } from './check.ts';
+import { crash, createCluster, diskOne, hearView, passTime, produce, recordsOf, start, stepOne } from './cluster.ts';
+import { change, fenceNode } from './controller.ts';
 import { LAG_MS, type Part, watermarkOf } from './node.ts';
+import { type Cluster, nodeOf, truth } from './state.ts';
 
 /** All that is under way goes on until nothing happens for a while. */
 function rest(cluster: Cluster, ms = 1500): void {
