@@ -111,14 +111,11 @@ export function removeTopic(draft: TopicsDraft, id: string): string | null {
   return topic.name;
 }
 
-/**
- * Equal contents share one array: most partitions have all replicas in sync. Others are copied, because an array that
- * was read item by item holds room for seventeen, and a hundred thousand partitions keep theirs.
- */
+/** Equal contents share one array: most partitions have all replicas in sync. */
 function shared(numbers: readonly number[] | null, like: readonly number[] = NOBODY): readonly number[] {
   if (numbers === null || numbers.length === 0) return NOBODY;
-  if (numbers.length !== like.length) return numbers.slice();
-  for (let i = 0; i < numbers.length; i++) if (numbers[i] !== like[i]) return numbers.slice();
+  if (numbers.length !== like.length) return numbers;
+  for (let i = 0; i < numbers.length; i++) if (numbers[i] !== like[i]) return numbers;
   return like;
 }
 
@@ -154,11 +151,13 @@ export function addPartition(
   if (partition > partitions.length) topic.mayHaveGaps = true;
   while (partitions.length < partition) partitions.push(GAP);
   if (!isChanged(topic, partition)) topic.changed.push(partition);
+  // Copied: an array that was read item by item holds room for seventeen, and a hundred thousand partitions keep theirs.
   const replicas = record.replicas.slice();
+  const isr = shared(record.isr, replicas);
   partitions[partition] = {
     replicas,
     directories: named(record.directories, replicas, cluster),
-    isr: shared(record.isr, replicas),
+    isr: isr === record.isr ? isr.slice() : isr,
     removingReplicas: shared(record.removingReplicas),
     addingReplicas: shared(record.addingReplicas),
     elr: shared(record.eligibleLeaderReplicas),
