@@ -12,7 +12,10 @@ export function askPeer(turn: Turn, nodeId: number, request: PeerRequest): void 
   events.push({ kind: 'call', ticket, nodeId, timeoutMs: raft.peers.times.requestTimeoutMs, ...request });
 }
 
-/** Answers a request. */
+/** Answers a request, in words that its version has. */
 export function reply<K extends PeerKey>(turn: Turn, waiter: number, apiKey: K, response: ResponseInputOf<K>): void {
-  turn.events.push({ kind: 'reply', waiter, apiKey, response: response as ResponseInputOf<PeerKey> });
+  const whole = response as ResponseInputOf<PeerKey>;
+  // Version 0 cannot say where the leader listens; a Fetch sees to that itself.
+  const isBare = turn.raft.bareWaiters.delete(waiter);
+  turn.events.push({ kind: 'reply', waiter, apiKey, response: isBare ? { ...whole, nodeEndpoints: [] } : whole });
 }

@@ -24,7 +24,7 @@ import { askPeer } from './calls.ts';
 import { beginDownload, fetchPiece } from './download.ts';
 import { electionTimedOut } from './election.ts';
 import { fetchRequest, type LeaderNews, newsOf } from './messages.ts';
-import type { Call, CallOutcome, Follow } from './role-state.ts';
+import type { CallOutcome, Follow } from './role-state.ts';
 import { electionPauseMs, fallBack, learnLeader } from './roles.ts';
 import { isOwnVoter, logEnd, otherVoters, type Raft, type Turn } from './state.ts';
 import { noteVoters, takeBackVoters } from './voter-history.ts';
@@ -85,7 +85,7 @@ export function seekLeader(turn: Turn): void {
 }
 
 /** The answer to a fetch, or that there is none. */
-export function takeFetchAnswer(turn: Turn, _call: Call, outcome: CallOutcome): void {
+export function takeFetchAnswer(turn: Turn, outcome: CallOutcome): void {
   const { raft } = turn;
   const { follow } = raft;
   const response = 'response' in outcome ? (outcome.response as ResponseOf<1>) : null;
@@ -114,8 +114,12 @@ function causeOf(raft: Raft, news: LeaderNews): 'error' | 'resigned' {
   return isResigned ? 'resigned' : 'error';
 }
 
+/** Members of whom others have said where they listen, at most; then all are forgotten. */
+const ENDPOINTS_MAX = 64;
+
 /** Where the leader listens, if a response says it. */
 export function noteEndpoints(raft: Raft, news: LeaderNews): void {
+  if (raft.endpoints.size > ENDPOINTS_MAX) raft.endpoints.clear();
   for (const { nodeId, host, port } of news.endpoints) {
     if (nodeId === news.leaderId && nodeId !== raft.nodeId) raft.endpoints.set(nodeId, { name: '', host, port });
   }

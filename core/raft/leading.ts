@@ -18,7 +18,7 @@ import { startOfEpochBatch } from './batches.ts';
 import { askPeer, reply } from './calls.ts';
 import { isOwnKey } from './election.ts';
 import { beginRequest, endRequest, epochResponse, fetchResponse, newsOf, partitionOf } from './messages.ts';
-import type { Call, CallOutcome, Lead, Replica } from './role-state.ts';
+import type { CallOutcome, Lead, Replica } from './role-state.ts';
 import { fallBack, learnLeader, resign, waitToStand } from './roles.ts';
 import { completeFetches } from './serve-fetch.ts';
 import { otherVoters, type Raft, type Turn } from './state.ts';
@@ -28,8 +28,6 @@ import { isVoter, majorityOffset, type Voter } from './voters.ts';
 export const OBSERVERS_MAX = 4096;
 /** An observer that has not fetched for so long is forgotten, ms. */
 const OBSERVER_MS_MAX = 300_000;
-/** A voter whose answer was lost is told of the leader again after this, ms. */
-const BEGIN_RETRY_MS = 100;
 
 /** Begins to lead: the first batch of the epoch goes into the log, and the others are told. */
 export function beginToLead(turn: Turn): void {
@@ -105,12 +103,11 @@ function tellVoters(turn: Turn, lead: Lead): void {
 }
 
 /** A voter was told, or was not. */
-export function takeBeginAnswer(turn: Turn, _call: Call, outcome: CallOutcome): void {
-  const { raft, env } = turn;
-  if (raft.lead === null) return;
+export function takeBeginAnswer(turn: Turn, outcome: CallOutcome): void {
+  if (turn.raft.lead === null) return;
   const news = 'response' in outcome ? newsOf(53, outcome.response as ResponseOf<53>) : null;
+  // One that cannot be reached is told again in time, as long as it does not fetch.
   if (news !== null) learnLeader(turn, news.leaderId, news.leaderEpoch);
-  else raft.lead.beginAtMs = Math.min(raft.lead.beginAtMs, env.nowMs + BEGIN_RETRY_MS);
 }
 
 /** When a leader has something to do, `env.nowMs`. */

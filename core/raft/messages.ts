@@ -176,13 +176,16 @@ export function fetchResponse(raft: Raft, version: number, fetched: Fetched): Re
   const { log, highWatermark } = raft;
   const { errorCode, divergingEpoch, snapshotId, records } = fetched;
   const isSound = errorCode === ErrorCode.NONE;
+  // Older versions have no words for it, nor members that would need them.
+  const tells = version >= 12;
+  const none = { leaderId: -1, leaderEpoch: -1 };
   const partition = {
     partitionIndex: METADATA_PARTITION,
     errorCode,
     highWatermark: isSound ? highWatermark : -1,
     lastStableOffset: isSound ? highWatermark : -1,
     logStartOffset: isSound ? log.start : -1,
-    currentLeader: leaderOf(raft),
+    currentLeader: tells ? leaderOf(raft) : none,
     divergingEpoch: divergingEpoch ?? { epoch: -1, endOffset: -1 },
     snapshotId: snapshotId === undefined ? { endOffset: -1, epoch: -1 } : { ...snapshotId },
     abortedTransactions: null,

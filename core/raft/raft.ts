@@ -125,6 +125,7 @@ export function createRaft(options: RaftOptions): Raft {
     areVotersLogged: false,
     changing: null,
     deferred: [],
+    bareWaiters: new Set(),
     timerMs: Infinity,
     electFailures: 0,
     dice: peers.seed >>> 0,

@@ -7,6 +7,7 @@
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf } from '../protocol/messages/index.ts';
+import { reply } from './calls.ts';
 import { takePieceAnswer } from './download.ts';
 import { takeVoteAnswer, takeVoteRequest } from './election.ts';
 import { takeFetchAnswer } from './following.ts';
@@ -33,6 +34,7 @@ export function takeRequest<K extends PeerKey>(
 ): void {
   const turn = { raft, env, out, events };
   const request: Deferred = { apiKey, version, body: body as RequestOf<PeerKey>, waiter };
+  if (version === 0) raft.bareWaiters.add(waiter);
   if (raft.stage !== 'open') refuse(turn, request, ErrorCode.BROKER_NOT_AVAILABLE);
   else if (raft.changing === null) take(turn, request);
   else if (raft.deferred.length >= DEFERRED_MAX) refuse(turn, request, ErrorCode.REQUEST_TIMED_OUT);
@@ -41,7 +43,7 @@ export function takeRequest<K extends PeerKey>(
 
 function refuse(turn: Turn, request: Deferred, errorCode: ErrorCode): void {
   const { waiter, apiKey } = request;
-  turn.events.push({ kind: 'reply', waiter, apiKey, response: refusal(turn.raft, request, errorCode) });
+  reply(turn, waiter, apiKey, refusal(turn.raft, request, errorCode));
 }
 
 function take(turn: Turn, request: Deferred): void {
@@ -50,7 +52,7 @@ function take(turn: Turn, request: Deferred): void {
   const named = (body as RequestOf<52>).clusterId;
   if (clusterId !== null && named !== null && named !== clusterId) {
     const response = refusalWhole(request, ErrorCode.INCONSISTENT_CLUSTER_ID);
-    turn.events.push({ kind: 'reply', waiter, apiKey, response });
+    reply(turn, waiter, apiKey, response);
     return;
   }
   switch (apiKey) {
@@ -111,13 +113,13 @@ export function takeCallAnswer(
   const turn = { raft, env, out, events };
   switch (call.apiKey) {
     case 1:
-      takeFetchAnswer(turn, call, outcome);
+      takeFetchAnswer(turn, outcome);
       break;
     case 52:
       takeVoteAnswer(turn, call, outcome);
       break;
     case 53:
-      takeBeginAnswer(turn, call, outcome);
+      takeBeginAnswer(turn, outcome);
       break;
     case 59:
       takePieceAnswer(turn, outcome);

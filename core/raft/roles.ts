@@ -16,6 +16,7 @@ import type { DiskInput } from '../lib/world.ts';
 import { keepTail } from '../log/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { askDisk, failRaft, failureText, isDeviceFailure } from './asks.ts';
+import { reply } from './calls.ts';
 import { dropDownload } from './download.ts';
 import { requestVotes, standForElection } from './election.ts';
 import { pumpFollower } from './following.ts';
@@ -100,8 +101,7 @@ export function takeChanged(turn: Turn, input: DiskInput): void {
   }
   if (changing.vote === null) return;
   const { waiter, isGranted } = changing.vote;
-  const response = voteResponse(raft, ErrorCode.NONE, isGranted && isWritten);
-  events.push({ kind: 'reply', waiter, apiKey: 52, response });
+  reply(turn, waiter, 52, voteResponse(raft, ErrorCode.NONE, isGranted && isWritten));
 }
 
 function begin(turn: Turn, role: Changing['role']): void {

@@ -191,6 +191,8 @@ export interface Raft {
   /** quorum-state is being written; requests that come meanwhile wait in `deferred`. */
   changing: Changing | null;
   deferred: Deferred[];
+  /** Those who asked in version 0. */
+  bareWaiters: Set<number>;
   /** When the role has lasted long enough without news, `env.nowMs`; Infinity when it never does. */
   timerMs: number;
   /** Candidacies in vain since a leader was last heard of. */
@@ -298,6 +300,8 @@ export function stateName(raft: Raft): Role | 'voted' | 'observer' {
 /** The epoch of the last record of the log, or of what a snapshot at its end holds, and the offset behind it. */
 export function logEnd(raft: Raft): { readonly epoch: number; readonly offset: number } {
   const newest = raft.snapshots[raft.snapshots.length - 1];
-  const snapshotEpoch = newest !== undefined && newest.endOffset >= raft.log.end ? newest.epoch : 0;
-  return { epoch: Math.max(latestEpoch(raft.log), snapshotEpoch), offset: raft.log.end };
+  // One that is about to take the place of the log ends above it.
+  const isAtEnd = newest !== undefined && newest.endOffset >= raft.log.end;
+  const epoch = Math.max(latestEpoch(raft.log), isAtEnd ? newest.epoch : 0);
+  return { epoch, offset: isAtEnd ? newest.endOffset : raft.log.end };
 }

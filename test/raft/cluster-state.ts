@@ -85,6 +85,7 @@ export interface Reply {
 /** A request that a member has not answered. */
 export interface Waiting {
   readonly member: Member;
+  readonly version: number;
   readonly body: unknown;
   readonly end: (outcome: Reply | 'closed') => void;
 }

@@ -22,7 +22,7 @@ import { createIds, nextOwner } from '../../core/lib/ids.ts';
 import type { Env, Outbox } from '../../core/lib/world.ts';
 import { bootstrapCheckpoint } from '../../core/raft/batches.ts';
 import { BOOTSTRAP_ID, checkpointName } from '../../core/raft/names.ts';
-import { raftRecoveryPoint } from '../../core/raft/raft.ts';
+import { isBehind, raftRecoveryPoint } from '../../core/raft/raft.ts';
 import type { RaftTimes } from '../../core/raft/state.ts';
 import { type Voter, voterOf } from '../../core/raft/voters.ts';
 import { TALLY, type TallyShapes } from '../coordination/tally.ts';
@@ -223,7 +223,7 @@ function take(cluster: Cluster, member: Member, event: TallyEvent): void {
       if (waiting === undefined) throw new Error('an answer that nobody waits for');
       cluster.waiters.delete(waiter);
       cluster.onReply(member, apiKey, waiting.body, response);
-      waiting.end({ bytes: frameOf(apiKey, response) });
+      waiting.end({ bytes: frameOf(apiKey, waiting.version, response) });
       break;
     }
     case 'view':
@@ -360,7 +360,8 @@ export function isConverged(cluster: Cluster): boolean {
   return cluster.members.every(({ quorum }) => {
     if (quorum === null || quorum.raft.epoch !== lead.epoch) return false;
     const { highWatermark, log } = quorum.raft;
-    const isFollowing = quorum.coordinator.stage === 'active' || quorum.coordinator.isTold;
+    const isReading = isBehind(quorum.raft) || quorum.raft.reading?.isAsked === true;
+    const isFollowing = quorum.coordinator.stage === 'active' || (quorum.coordinator.isTold && !isReading);
     return highWatermark === lead.log.end && log.end === lead.log.end && isFollowing;
   });
 }

@@ -85,7 +85,7 @@ export function call(cluster: Cluster, from: Member, event: Extract<PeerEvent, {
     }
     const waiter = cluster.nextWaiter++;
     const { body } = decodeRequest(apiKey, version, frame);
-    cluster.waiters.set(waiter, { member: to, body, end: isFirst ? end : () => {} });
+    cluster.waiters.set(waiter, { member: to, version, body, end: isFirst ? end : () => {} });
     const request = { apiKey, version, body: body as never, waiter };
     act(cluster, to, (quorum, env, out, events) => takeQuorumRequest(quorum, TALLY, env, request, out, events));
   };
@@ -109,8 +109,8 @@ export function request<K extends PeerKey>(
   to: Member,
   apiKey: K,
   given: RequestInputOf<K>,
+  version = VERSIONS.get(apiKey) as number,
 ): { response: ResponseOf<K> | null } {
-  const version = VERSIONS.get(apiKey) as number;
   const frame = joined(encodeRequest(apiKey, version, 1, null, given));
   const { body } = decodeRequest(apiKey, version, frame);
   const answer: { response: ResponseOf<K> | null } = { response: null };
@@ -118,7 +118,7 @@ export function request<K extends PeerKey>(
   const end = (outcome: Reply | 'closed'): void => {
     if (outcome !== 'closed') answer.response = decodeResponse(apiKey, version, outcome.bytes).body;
   };
-  cluster.waiters.set(waiter, { member: to, body, end });
+  cluster.waiters.set(waiter, { member: to, version, body, end });
   act(cluster, to, (quorum, env, out, events) =>
     takeQuorumRequest(quorum, TALLY, env, { apiKey, version, body: body as never, waiter }, out, events),
   );
@@ -131,6 +131,6 @@ export function cut(cluster: Cluster, from: readonly number[], to: readonly numb
 }
 
 /** An answer as it goes over the wire. */
-export function frameOf(apiKey: PeerKey, response: ResponseInputOf<PeerKey>): Uint8Array {
-  return joined(encodeResponse(apiKey, VERSIONS.get(apiKey) as number, 1, response as never));
+export function frameOf(apiKey: PeerKey, version: number, response: ResponseInputOf<PeerKey>): Uint8Array {
+  return joined(encodeResponse(apiKey, version, 1, response as never));
 }

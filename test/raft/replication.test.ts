@@ -202,6 +202,60 @@ describe('a fetch', () => {
   });
 });
 
+it('every version that is offered is answered in its own words', () => {
+  const { cluster, leader, others } = settled();
+  const topicName = '__cluster_metadata';
+  const { epoch, directoryId } = raftOf(leader);
+  const at = { partitionIndex: 0, leaderId: leader.id, leaderEpoch: epoch, voterDirectoryId: directoryId };
+  const bodies = {
+    1: (version: number) => {
+      const body = fetchBody(leader, { offset: 0, epoch: 0 });
+      const partition = { ...body.topics[0]?.partitions[0], lastFetchedEpoch: version < 12 ? -1 : 0 } as never;
+      const topics = [{ topic: topicName, topicId: METADATA_TOPIC_ID, partitions: [partition] }];
+      const state = version < 15 ? { replicaId: 99 } : { replicaState: { replicaId: 99, replicaEpoch: -1 } };
+      return { maxWaitMs: 0, minBytes: 0, topics, forgottenTopicsData: [], ...state };
+    },
+    52: () => {
+      const vote = { partitionIndex: 0, replicaEpoch: epoch, replicaId: 2, lastOffsetEpoch: 0, lastOffset: 0 };
+      const ids = { replicaDirectoryId: directoryId, voterDirectoryId: directoryId };
+      return { topics: [{ topicName, partitions: [{ ...vote, ...ids, preVote: false }] }] };
+    },
+    53: () => ({ topics: [{ topicName, partitions: [at] }], leaderEndpoints: [] }),
+    54: () => ({
+      topics: [{ topicName, partitions: [{ ...at, preferredSuccessors: [], preferredCandidates: [] }] }],
+      leaderEndpoints: [],
+    }),
+    59: () => {
+      const partition = {
+        partition: 0,
+        currentLeaderEpoch: epoch,
+        snapshotId: { endOffset: 9, epoch: 1 },
+        position: 0,
+      };
+      return {
+        replicaId: 9,
+        topics: [{ name: topicName, partitions: [{ ...partition, replicaDirectoryId: directoryId }] }],
+      };
+    },
+  };
+  const ranges = [
+    [1, 4, 18],
+    [52, 0, 2],
+    [53, 0, 1],
+    [54, 0, 1],
+    [59, 0, 1],
+  ] as const;
+  for (const [apiKey, first, last] of ranges) {
+    for (let version = first; version <= last; version++) {
+      for (const to of [others[0], leader]) {
+        const answer = request(cluster, to, apiKey, bodies[apiKey](version) as never, version);
+        run(cluster, 20);
+        expect(answer.response, `${apiKey} v${version}`).not.toBeNull();
+      }
+    }
+  }
+});
+
 describe('the high watermark', () => {
   it('that comes with the order to cut is not believed (KAFKA-14704)', () => {
     const { cluster, leader, others } = settled();
