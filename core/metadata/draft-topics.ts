@@ -151,7 +151,7 @@ export function addPartition(
   if (partition > partitions.length) topic.mayHaveGaps = true;
   while (partitions.length < partition) partitions.push(GAP);
   if (!isChanged(topic, partition)) topic.changed.push(partition);
-  // Copied: an array that was read item by item holds room for seventeen, and a hundred thousand partitions keep theirs.
+  // Copied: an array that was read item by item has room for seventeen, and there are a hundred thousand partitions.
   const replicas = record.replicas.slice();
   const isr = shared(record.isr, replicas);
   partitions[partition] = {

@@ -11,8 +11,10 @@ import { partitionOf } from './cluster.ts';
 import { acknowledge, BROKERS, createWorld, type Kind, replicaOf, step, type World } from './replicas.ts';
 
 const KINDS = (
-  'produce produce replicate replicate catchUp catchUp shrink shrink expand deliver deliver crash lose fence fail fail ' +
-  'stop swap reborn restart restart return return beat late late preferred unclean duty takeOver'
+  'produce produce replicate replicate catchUp catchUp shrink shrink expand ' +
+  'deliver deliver crash lose fence fail fail stop swap ' +
+  'reborn restart restart return return beat late late preferred ' +
+  'unclean duty takeOver'
 ).split(' ') as Kind[];
 const action = fc.record({ kind: fc.constantFrom(...KINDS), broker: fc.constantFrom(...BROKERS), pick: fc.nat(3) });
 /** What must hold of the partition, whatever happened. */
