@@ -1,6 +1,7 @@
 /**
  * The toy controller of a test's cluster: it elects from the in-sync set only, lets epochs ascend, and takes proposals
- * only of the leader of today on top of the state of today. A fenced broker leaves the in-sync set unless it is the last.
+ * only of the leader of today on top of the state of today. A fenced broker leaves the in-sync set unless it is the
+ * last.
  */
 import { expect } from 'vitest';
 import { ErrorCode } from '../../core/protocol/errors.ts';
