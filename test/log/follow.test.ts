@@ -135,6 +135,19 @@ describe('appendAsFollower', () => {
     expect(readAll(world, 0).map(([, value]) => value)).toEqual(['a', 'b']);
   });
 
+  it('lets the recovery point pass an epoch only once its file holds it: a crash could not find it again', () => {
+    const world = opened({ segmentBytes: 300 });
+    world.disk.fault = (effect) => (effect.kind === 'replace' && effect.path.endsWith('checkpoint') ? 'noSpace' : null);
+    for (let i = 0; i < 6; i++) follow(world, sent(i, i < 3 ? 1 : 2, ['x'.repeat(200)]));
+    settleAll(world);
+    expect(world.log.durable).toBe(6);
+    expect(recoveryPoint(world.log)).toBe(0);
+    world.disk.fault = () => null;
+    follow(world, sent(6, 3, ['y']));
+    settleAll(world);
+    expect(recoveryPoint(world.log)).toBe(7);
+  });
+
   it('says so when not even one batch is whole', () => {
     const world = opened();
     const outcome = follow(world, sent(0, 1, ['a']).subarray(0, 65));

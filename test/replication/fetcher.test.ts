@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import { createIds } from '../../core/lib/ids.ts';
 import type { Env } from '../../core/lib/world.ts';
-import { createLog, type Log } from '../../core/log/log.ts';
+import { createLog, type Log, truncateTo } from '../../core/log/log.ts';
 import { createSegment } from '../../core/log/state.ts';
 import { appendParts } from '../../core/protocol/batch.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
@@ -207,6 +207,17 @@ describe('an answer', () => {
     expect(followed[0]?.log.end).toBe(0);
     expect(followed[1]?.log.end).toBe(1);
     expect(one().body.topics[0]?.partitions[0]).toMatchObject({ partition: 0, currentLeaderEpoch: 6 });
+  });
+
+  it('that asked for a cut means nothing any more once the epoch has changed', () => {
+    const [mine] = followed as [Followed];
+    take(one(), [answerOf(0, { records: batch(0) })]);
+    synced(mine);
+    truncateTo(mine.log, env, 0, []);
+    expect(mine.log.truncation).not.toBe(null);
+    followEpoch(fetcher, mine, 6);
+    expect(mine.log.truncation).toBe(null);
+    expect(mine.stage).toBe('ready');
   });
 
   it('that a log diverges asks for lower checkpoints first, and does not touch the watermark (KAFKA-14704)', () => {
