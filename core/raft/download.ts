@@ -3,8 +3,8 @@
  *
  * It is written beside its place, piece by piece, synced, read back and judged whole, and only then given its name.
  * From there on it holds whatever the role becomes: the log begins anew at its end. A crash before the name leaves a
- * '.part' that the next start removes; one between the name and the new log is noticed there, by a newest snapshot that
- * ends where no log reaches, and the log begins anew then.
+ * '.part' that the next start removes; what a later one leaves or brings back of the old log is noticed there
+ * (`forgetFalseHead`).
  */
 import { nextFile } from '../lib/ids.ts';
 import type { DiskInput } from '../lib/world.ts';
@@ -224,7 +224,7 @@ function takeNamed(turn: Turn, input: DiskInput): void {
 }
 
 /** The log begins anew at the end of the newest snapshot: the event 'truncated' of the log follows. */
-export function beginReset(turn: Turn): void {
+function beginReset(turn: Turn): void {
   const { raft, env, out } = turn;
   dropReading(raft, out);
   if (raft.installing !== null) resetTo(raft.log, env, raft.installing.id.endOffset, out);

@@ -17,7 +17,7 @@ import type { RequestOf, ResponseOf } from '../protocol/messages/index.ts';
 import { askPeer, reply } from './calls.ts';
 import { isSameDirectory, newsOf, partitionOf, voteRequest, voteResponse } from './messages.ts';
 import type { Call, CallOutcome, Campaign } from './role-state.ts';
-import { becomeProspective, change, electionTimeoutMs, fallBack, learnLeader } from './roles.ts';
+import { becomeProspective, change, electionPauseMs, electionTimeoutMs, fallBack, learnLeader } from './roles.ts';
 import { isOwnVoter, logEnd, otherVoters, type Raft, type Turn } from './state.ts';
 
 /** Voters whose answers were lost are asked again after this, ms. */
@@ -45,7 +45,7 @@ export function standForElection(turn: Turn): void {
   const votedDirectoryId = raft.quorum.kraftVersion > 0 ? raft.directoryId : ZERO_UUID;
   const next = { leaderId: -1, leaderEpoch: raft.epoch + 1, votedId: raft.nodeId, votedDirectoryId };
   change(turn, next, 'candidate', null);
-  raft.campaign = { granted: new Set(), refused: new Set(), asked: new Set(), retryAtMs: Infinity };
+  raft.campaign = { granted: new Set(), refused: new Set(), asked: new Set(), silent: new Set(), retryAtMs: Infinity };
 }
 
 /** Asks every voter that has not answered and is not being asked; the own vote is counted as given. */
@@ -69,16 +69,15 @@ export function takeVoteAnswer(turn: Turn, call: Call, outcome: CallOutcome): vo
   const { campaign } = raft;
   if (campaign === null) return;
   campaign.asked.delete(call.nodeId);
-  if ('failure' in outcome) {
+  const response = 'response' in outcome ? (outcome.response as ResponseOf<52>) : null;
+  const news = response === null ? null : newsOf(52, response);
+  if (response === null || news === null) {
+    campaign.silent.add(call.nodeId);
     campaign.retryAtMs = Math.min(campaign.retryAtMs, env.nowMs + VOTE_RETRY_MS);
+    settleCampaign(turn, campaign);
     return;
   }
-  const response = outcome.response as ResponseOf<52>;
-  const news = newsOf(52, response);
-  if (news === null) {
-    campaign.retryAtMs = Math.min(campaign.retryAtMs, env.nowMs + VOTE_RETRY_MS);
-    return;
-  }
+  campaign.silent.delete(call.nodeId);
   const isGranted = response.topics[0]?.partitions[0]?.voteGranted === true;
   // A voter that has not noticed yet that the known leader is gone only refuses; the leader itself is not gone.
   const isNews = news.leaderEpoch > raft.epoch || raft.leaderId < 0 || news.leaderId === call.nodeId;
@@ -97,7 +96,10 @@ function settleCampaign(turn: Turn, campaign: Campaign): void {
     winCampaign(turn);
     return;
   }
-  if (voters.length - campaign.refused.size < need) loseCampaign(turn);
+  const hopeless = new Set([...campaign.refused, ...campaign.silent]);
+  // A leader that is known gives no pre-vote: it is not there, or it leads.
+  if (raft.role === 'prospective' && voters.some(({ id }) => id === raft.leaderId)) hopeless.add(raft.leaderId);
+  if (voters.length - hopeless.size < need) loseCampaign(turn);
 }
 
 function winCampaign(turn: Turn): void {
@@ -116,8 +118,14 @@ function loseCampaign(turn: Turn): void {
   env.reached('raft.election.lost');
   raft.electFailures += 1;
   const mayFollow = raft.role === 'prospective' && raft.leaderId >= 0 && raft.leaderId !== raft.nodeId;
-  if (mayFollow) fallBack(turn, 'follower');
-  else fallBack(turn, raft.leaderId === raft.nodeId ? 'resigned' : 'unattached');
+  if (!mayFollow) {
+    fallBack(turn, raft.leaderId === raft.nodeId ? 'resigned' : 'unattached');
+    return;
+  }
+  fallBack(turn, 'follower');
+  // The leader did not answer, only the others have not missed it yet: it gets less time than at first.
+  const againMs = env.nowMs + Math.floor(raft.peers.times.fetchTimeoutMs / 4) + electionPauseMs(raft);
+  raft.timerMs = Math.min(raft.timerMs, againMs);
 }
 
 /** Another member wants this one's vote. */

@@ -9,16 +9,17 @@ import { assert } from '../lib/assert.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { latestEpoch, readLog } from '../log/log.ts';
-import type { ReadOutcome } from '../log/types.ts';
+import { epochAt } from '../log/epochs.ts';
+import { deleteBelow, latestEpoch, readLog } from '../log/log.ts';
+import type { LogEvent, ReadOutcome } from '../log/types.ts';
 import * as batch from '../protocol/batch.ts';
-import { failRaft } from './asks.ts';
+import { askTidy, failRaft } from './asks.ts';
 import { readControls, splitBatches } from './batches.ts';
-import { beginReset } from './download.ts';
+import { checkpointName } from './names.ts';
 import { SLICE_BYTES } from './reading.ts';
 import { beginFirstRole } from './roles.ts';
 import { scheduleSnapshot } from './snapshots.ts';
-import { isOwnVoter, type Opening, type Raft, type RaftEvent } from './state.ts';
+import { isOwnVoter, type Opening, otherVoters, type Raft, type RaftEvent } from './state.ts';
 import { noteVoters } from './voter-history.ts';
 import { KRAFT_VERSION_MAX, VOTERS_MAX, type VoterSet } from './voters.ts';
 
@@ -28,23 +29,6 @@ export function takeLogOpened(raft: Raft, env: Env, out: Outbox, events: RaftEve
   if (opening === null) return;
   opening.phase = 'controls';
   assert(raft.log.start <= opening.offset, 'the log reaches back to the snapshot');
-  const newest = raft.snapshots[raft.snapshots.length - 1];
-  const isShort = newest !== undefined && raft.log.damaged.some(({ end }) => end === newest.endOffset);
-  if (isShort) {
-    // A snapshot that was fetched is here, and the log has not begun anew behind it: that is done now.
-    env.reached('raft.opening.reset');
-    raft.installing = { id: newest, head: null, stage: 'reset', pending: 0 };
-    beginReset({ raft, env, out, events });
-    return;
-  }
-  walkOn(raft, env, opening, out, events);
-}
-
-/** The log has begun anew behind the newest snapshot. */
-export function takeOpeningReset(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {
-  const { opening } = raft;
-  if (opening === null) return;
-  raft.installing = null;
   walkOn(raft, env, opening, out, events);
 }
 
@@ -125,12 +109,35 @@ function finishOpening(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): 
     failRaft(raft, problem, events);
     return;
   }
+  const isAlone = isOwnVoter(raft) && otherVoters(raft).length === 0;
+  if (!isAlone) forgetFalseHead(raft, env, out);
   raft.stage = 'open';
   // What a snapshot holds was committed, whatever the leader of today knows yet.
   const newest = raft.snapshots[raft.snapshots.length - 1];
   if (newest !== undefined && newest.endOffset > 0) raft.highWatermark = newest.endOffset;
   scheduleSnapshot(raft, env);
   beginFirstRole({ raft, env, out, events });
+}
+
+/**
+ * A snapshot that was fetched took the place of a log that need not have been a piece of the leader's. A crash may have
+ * left that log, or brought it back, below the snapshot: it is told by damage, or by the epoch of the record right
+ * before the snapshot's end, which by the matching of logs stands for all before it. What stands behind the snapshot is
+ * sound and was promised, so only the head goes, with the older snapshots that would need it.
+ */
+function forgetFalseHead(raft: Raft, env: Env, out: Outbox): void {
+  const { log, snapshots } = raft;
+  const newest = snapshots[snapshots.length - 1];
+  if (newest === undefined || newest.endOffset === 0 || log.start >= newest.endOffset) return;
+  const isDamaged = log.damaged.some(({ start }) => start < newest.endOffset);
+  if (!isDamaged && epochAt(log.epochs, newest.endOffset - 1) === newest.epoch) return;
+  env.reached('raft.opening.false_head');
+  for (const id of snapshots.splice(0, snapshots.length - 1)) {
+    askTidy(raft, { kind: 'remove', path: `${raft.folder}/${checkpointName(id)}` }, out);
+  }
+  const logEvents: LogEvent[] = [];
+  deleteBelow(log, newest.endOffset, out, logEvents);
+  assert(logEvents.length === 0, 'nobody reads while a member is opened');
 }
 
 /** Why a member cannot serve this quorum; null if it can. */

@@ -49,7 +49,7 @@ import {
 import { advanceLeader, handOver, leadDeadlineMs, wakeLeader } from './leading.ts';
 import { METADATA_PARTITION, METADATA_TOPIC, metadataFolder } from './names.ts';
 import { beginOpening, takeFile, takeListed, takeOpeningCheckpoint, takeQuorumState } from './opening.ts';
-import { takeLogOpened, takeOpeningReset, takeWalked } from './opening-log.ts';
+import { takeLogOpened, takeWalked } from './opening-log.ts';
 import { dropReading, takeCheckpointSlice, takeLogSlice } from './reading.ts';
 import { refuseDeferred, resumeDeferred } from './requests.ts';
 import { resign, takeChanged } from './roles.ts';
@@ -226,8 +226,7 @@ function takeLogEvent(turn: Turn, event: LogEvent): void {
       if (raft.follow !== null) raft.follow.retryAtMs = env.nowMs + FULL_RETRY_MS;
       break;
     case 'truncated':
-      if (raft.opening !== null) takeOpeningReset(raft, env, out, events);
-      else if (raft.installing !== null) takeReset(turn);
+      if (raft.installing !== null) takeReset(turn);
       else takeTruncated(turn, event.offset);
       break;
     case 'readDone':

@@ -78,6 +78,8 @@ export interface Campaign {
   readonly refused: Set<number>;
   /** Voters that were asked and have not answered. */
   readonly asked: Set<number>;
+  /** Voters whose last answer was lost: nothing can be expected of them for the moment. */
+  readonly silent: Set<number>;
   /** When those are asked again whose answer was lost, `env.nowMs`; Infinity when none was. */
   retryAtMs: number;
 }

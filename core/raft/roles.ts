@@ -162,7 +162,7 @@ export function becomeProspective(turn: Turn): void {
   const { raft, env } = turn;
   leave(turn, 'candidate');
   raft.role = 'prospective';
-  raft.campaign = { granted: new Set(), refused: new Set(), asked: new Set(), retryAtMs: FOREVER };
+  raft.campaign = { granted: new Set(), refused: new Set(), asked: new Set(), silent: new Set(), retryAtMs: FOREVER };
   raft.timerMs = env.nowMs + electionTimeoutMs(raft);
   requestVotes(turn);
 }

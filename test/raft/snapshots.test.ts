@@ -78,7 +78,7 @@ describe('a snapshot', () => {
         for (const mark of cluster.reached) reached.add(mark);
       }
     }
-    expect(reached).toContain('raft.opening.reset');
+    expect(reached).toContain('raft.opening.false_head');
   });
 
   it('is served by its id and position only', () => {

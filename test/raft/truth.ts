@@ -196,7 +196,11 @@ export function hear(truth: Truth, member: Member, apiKey: number, request: unkn
 
 /** Wherever two logs have a batch of the same offset and epoch, all up to there is the same (Raft's log matching). */
 export function checkMatching(cluster: Cluster): void {
-  const logs = cluster.members.map((member) => ({ id: member.id, batches: batchesOf(member, 0) }));
+  // Below the start there may be anything.
+  const logs = cluster.members.flatMap((member) => {
+    const raft = member.quorum?.raft;
+    return raft?.stage === 'open' ? [{ id: member.id, batches: batchesOf(member, raft.log.start) }] : [];
+  });
   for (const [i, a] of logs.entries()) {
     for (const b of logs.slice(i + 1)) {
       const others = new Map(b.batches.map((batch) => [batch.base, batch]));
