@@ -28,6 +28,8 @@ export const PARTITIONS_MAX = 10_000;
 /** After a refused growth none is proposed for so long, ms. */
 export const REFUSED_MS = 1000;
 
+const RECOVERED = 0;
+
 /** One partition's proposal. */
 interface Item {
   readonly topicId: string;
@@ -145,7 +147,8 @@ function requestOf(alterer: Alterer): AlterPartitionRequest {
         brokerId,
         brokerEpoch: brokerId === alterer.self ? alterer.brokerEpoch : epochOf(item.inSync, brokerId),
       })),
-      leaderRecoveryState: item.inSync.leaderRecoveryState,
+      // A leader that reckons with followers has recovered, whatever it was elected from.
+      leaderRecoveryState: RECOVERED,
       partitionEpoch: item.proposal.partitionEpoch,
     });
   }
