@@ -25,7 +25,7 @@ import { beginDownload, fetchPiece } from './download.ts';
 import { electionTimedOut } from './election.ts';
 import { fetchRequest, type LeaderNews, newsOf } from './messages.ts';
 import type { CallOutcome, Follow } from './role-state.ts';
-import { electionPauseMs, fallBack, learnLeader } from './roles.ts';
+import { electionPauseMs, fallBack, learnLeader, missedLeaderMs } from './roles.ts';
 import { isOwnVoter, logEnd, otherVoters, type Raft, type Turn } from './state.ts';
 import { noteVoters, takeBackVoters } from './voter-history.ts';
 
@@ -141,7 +141,7 @@ export function noteAlive(turn: Turn, follow: Follow): void {
   if (follow.hasEnded) return;
   follow.hasFetched = true;
   raft.electFailures = 0;
-  raft.timerMs = env.nowMs + raft.peers.times.fetchTimeoutMs;
+  raft.timerMs = env.nowMs + missedLeaderMs(raft);
 }
 
 /** A fetch was in vain: it is tried again, and what follows from the reason is not waited for. */

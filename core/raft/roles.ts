@@ -39,6 +39,12 @@ export function electionTimeoutMs(raft: Raft): number {
   return leastMs + throwDice(raft, Math.max(1, leastMs));
 }
 
+/** The fetch time-out and up to an eighth more: followers that lose a leader together do not stand together. */
+export function missedLeaderMs(raft: Raft): number {
+  const { fetchTimeoutMs } = raft.peers.times;
+  return fetchTimeoutMs + throwDice(raft, Math.max(1, Math.floor(fetchTimeoutMs / 8)));
+}
+
 /** A pause that grows with the candidacies in vain: at random, so that two candidates do not meet for ever. */
 export function electionPauseMs(raft: Raft): number {
   let mostMs = ELECT_BACKOFF_MS_MIN;
@@ -129,7 +135,6 @@ function begin(turn: Turn, role: Changing['role']): void {
 /** Follows the leader that is known. */
 export function beginToFollow(turn: Turn): void {
   const { raft, env } = turn;
-  const { fetchTimeoutMs } = raft.peers.times;
   const unknown = {
     hasFetched: false,
     hasEnded: false,
@@ -141,7 +146,7 @@ export function beginToFollow(turn: Turn): void {
   raft.role = 'follower';
   const follow: Follow = { ...unknown, leaderHighWatermark: -1, download: null };
   raft.follow = follow;
-  raft.timerMs = env.nowMs + fetchTimeoutMs;
+  raft.timerMs = env.nowMs + missedLeaderMs(raft);
   pumpFollower(turn);
 }
 
