@@ -8,16 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createQueue, dequeue, enqueue, type Queue } from '../core/lib/queue.ts';
-import type {
-  DiskInput,
-  Effect,
-  Env,
-  HostEffect,
-  Input,
-  NetworkEffect,
-  NetworkInput,
-  Outbox,
-} from '../core/lib/world.ts';
+import type { DiskInput, Effect, Env, HostEffect, Input, NetworkInput, Outbox } from '../core/lib/world.ts';
 import type { Codecs } from '../core/protocol/compression.ts';
 import { realCrc32c } from './checksum.ts';
 import type { Disk } from './disk/disk.ts';
@@ -185,9 +176,7 @@ function carryOut(state: State, effect: Effect): void {
     case 'pause':
     case 'resume':
     case 'close':
-      // The disk's 'close' names a file, the network's a connection.
-      if (effect.kind === 'close' && 'file' in effect) state.disk.execute(effect);
-      else state.net.execute(effect as NetworkEffect);
+      state.net.execute(effect);
       return;
     case 'entropy': {
       const bytes = new Uint8Array(randomBytes(effect.length));

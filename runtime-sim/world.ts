@@ -311,9 +311,8 @@ function isDiskEffect(effect: Effect): effect is DiskEffect {
     case 'say':
     case 'ready':
     case 'exit':
-      return false;
     case 'close':
-      return 'file' in effect;
+      return false;
     default:
       return true;
   }

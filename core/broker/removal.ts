@@ -115,7 +115,7 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
   switch (removal.stage) {
     case 'quiet':
       removal.stage = 'closing';
-      for (const file of removal.files) out.push({ kind: 'close', file, ...ask() });
+      for (const file of removal.files) out.push({ kind: 'closeFile', file, ...ask() });
       if (removal.awaited.size === 0) goOn(node, env, removal, out);
       break;
     case 'closing':

@@ -12,8 +12,8 @@
  *
  * The disk's promises, which the simulator uses to the last inch:
  * - A file id is chosen by the node at `open` and never used again, so that appends may follow an open in one outbox.
- * - Mutations of one file (open, append, truncate, close) take effect in the order they were issued. So do mutations
- *   of names (replace, rename, remove, makeFolder) among themselves. Reads are unordered.
+ * - Mutations of one file (open, append, truncate, closeFile) take effect in the order they were issued. So do
+ *   mutations of names (replace, rename, remove, makeFolder) among themselves. Reads are unordered.
  * - An append is whole or an error; after an error the file is as long as before it, and every later append to it fails
  *   too until a truncate of it is issued: what was piped behind a failed append can never land in its place.
  * - Written is not synced: without `sync` a power loss may lose or tear any write, in any order. A finished `sync`
@@ -69,7 +69,7 @@ export type DiskEffect =
   /** Cuts the file to `size` bytes, never grows it. Answered by 'changed'. */
   | ({ readonly kind: 'truncate'; readonly file: FileId; readonly size: number } & Asked)
   /** Forgets the id once all issued before it is done. Answered by 'changed'. */
-  | ({ readonly kind: 'close'; readonly file: FileId } & Asked)
+  | ({ readonly kind: 'closeFile'; readonly file: FileId } & Asked)
   /** Puts a small file in place whole: write aside, sync, rename, sync the folder. Answered by 'changed'. */
   | ({ readonly kind: 'replace'; readonly path: string; readonly bytes: Uint8Array } & Asked)
   /** Reads a small file whole, at most LOAD_BYTES_MAX. Answered by 'loaded'. */

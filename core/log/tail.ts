@@ -35,7 +35,7 @@ export function takeBad(log: Log, env: Env, opening: Opening, scan: SegmentScan,
 
 function closeScan(log: Log, segment: Segment, out: Outbox): void {
   for (const file of [segment.logFile, segment.indexFile, segment.timeFile]) {
-    if (file !== 0) pushTidy(log, out, { kind: 'close', file });
+    if (file !== 0) pushTidy(log, out, { kind: 'closeFile', file });
   }
   segment.logFile = 0;
   segment.indexFile = 0;

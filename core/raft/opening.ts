@@ -130,7 +130,7 @@ export function takeOpeningCheckpoint(
     return;
   }
   raft.reading = null;
-  askTidy(raft, { kind: 'close', file }, out);
+  askTidy(raft, { kind: 'closeFile', file }, out);
   if (isSound) {
     beginLog(raft, env, reader, out, events);
     return;

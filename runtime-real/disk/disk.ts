@@ -46,7 +46,7 @@ export interface Disk {
   shut(): Promise<void>;
 }
 
-/** A file between 'open' and 'close'. */
+/** A file between 'open' and 'closeFile'. */
 interface OpenFile {
   readonly descriptor: number;
   sizeBytes: number;
@@ -94,7 +94,7 @@ function execute(state: State, effect: DiskEffect): void {
     case 'sync':
     case 'read':
     case 'truncate':
-    case 'close':
+    case 'closeFile':
       executeOnFile(state, effect);
       break;
     case 'replace':
@@ -180,7 +180,7 @@ function list(system: FileSystem, path: string): FolderEntry[] {
   return entries.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-type OnFile = Extract<DiskEffect, { kind: 'append' | 'sync' | 'read' | 'truncate' | 'close' }>;
+type OnFile = Extract<DiskEffect, { kind: 'append' | 'sync' | 'read' | 'truncate' | 'closeFile' }>;
 
 function executeOnFile(state: State, effect: OnFile): void {
   const file = state.files.get(effect.file);
@@ -209,7 +209,7 @@ function executeOnFile(state: State, effect: OnFile): void {
     case 'truncate':
       truncate(state, file, effect);
       break;
-    case 'close':
+    case 'closeFile':
       file.closing = { owner: effect.owner, ticket: effect.ticket };
       closeWhenIdle(state, effect.file, file);
       break;
@@ -329,7 +329,7 @@ function closeWhenIdle(state: State, id: FileId, file: OpenFile): void {
     state.complete({ kind: 'changed', owner, ticket });
   } catch (error) {
     const detail = describeError(error);
-    state.complete({ kind: 'diskFailed', owner, ticket, during: 'close', error: diskError(error), detail });
+    state.complete({ kind: 'diskFailed', owner, ticket, during: 'closeFile', error: diskError(error), detail });
   }
 }
 

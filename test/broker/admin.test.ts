@@ -146,7 +146,7 @@ describe('DeleteTopics', () => {
     const { world, client } = started({ 'tidemark.topics': '' });
     create(world, client, wantedTopic('gone'));
     produce(world, client, 0, ['a'], { topic: 'gone' });
-    world.fault = { kind: 'close', on: 'gone-0', error: 'io' };
+    world.fault = { kind: 'closeFile', on: 'gone-0', error: 'io' };
     remove(world, client, 'gone');
     world.crash('process');
     expect(world.said.join('\n')).toContain('a folder belongs to no topic and is set aside folder=gone-0');

@@ -243,11 +243,8 @@ export class ToyWorld {
       case 'send':
       case 'pause':
       case 'resume':
-        this.network(effect);
-        return;
       case 'close':
-        if ('file' in effect) this.disk(effect);
-        else this.network(effect);
+        this.network(effect);
         return;
       default:
         this.disk(effect);
@@ -348,7 +345,7 @@ export class ToyWorld {
         file.bytes = file.bytes.slice(0, effect.size);
         file.syncedBytes = Math.min(file.syncedBytes, effect.size);
         return { kind: 'changed', ...asked };
-      case 'close':
+      case 'closeFile':
         this.opened.delete(effect.file);
         return { kind: 'changed', ...asked };
       case 'replace':

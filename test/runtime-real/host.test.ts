@@ -53,7 +53,7 @@ describe('a host', () => {
       if (input.kind === 'start') {
         out.push({ kind: 'open', file: 1, path: '/a', create: true, owner: 1, ticket: 1 });
         out.push({ kind: 'append', file: 1, parts: [new Uint8Array(3)], owner: 1, ticket: 2 });
-        out.push({ kind: 'close', file: 1, owner: 1, ticket: 3 });
+        out.push({ kind: 'closeFile', file: 1, owner: 1, ticket: 3 });
         out.push({ kind: 'entropy', length: 16, owner: 1, ticket: 4 });
       }
       if (input.kind === 'entropy') out.push(exit, { kind: 'say', level: 'info', text: 'too late', fields: new Map() });
