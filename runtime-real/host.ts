@@ -7,6 +7,7 @@
  * is acknowledged afterwards, and the exit code is EXIT_SOFTWARE. A crash of the process is a crash of the node.
  */
 import { randomBytes } from 'node:crypto';
+import { EXIT_SOFTWARE } from '../core/lib/exit-codes.ts';
 import { createQueue, dequeue, enqueue, type Queue } from '../core/lib/queue.ts';
 import type { DiskInput, Effect, Env, HostEffect, Input, NetworkInput, Outbox } from '../core/lib/world.ts';
 import type { Codecs } from '../core/protocol/compression.ts';
@@ -63,8 +64,6 @@ export interface Host {
   abort(reason: string): void;
 }
 
-/** The exit code of a node that found a mistake of ours (EX_SOFTWARE of BSD's sysexits). */
-export const EXIT_SOFTWARE = 70;
 /** Inputs in one turn of the event loop, so that a flood cannot keep sockets from being flushed. */
 export const TURN_INPUTS_MAX = 4_096;
 /** How long the end of a node waits for the disk, ms: a sync that a broken device never answers must not hold it up. */

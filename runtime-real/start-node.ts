@@ -9,6 +9,7 @@ import path from 'node:path';
 import { createNode, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import type { Listener } from '../core/config/values.ts';
+import { EXIT_CANNOT_RUN } from '../core/lib/exit-codes.ts';
 import { prepareCodecs, realCodecs } from './codecs.ts';
 import { createDisk } from './disk/disk.ts';
 import { describeError, errorCode } from './disk/errors.ts';
@@ -31,9 +32,6 @@ export interface NodeOptions {
 export type Started =
   | { readonly kind: 'started'; readonly host: Host; readonly listening: readonly Listening[] }
   | { readonly kind: 'failed'; readonly exit: Exit };
-
-/** The exit code of a node that cannot run here: port in use, folder not ours. */
-export const EXIT_CANNOT_RUN = 1;
 
 /** Of the file handles that the system grants, connections may take this share: logs must never lack them. */
 const CONNECTIONS_SHARE = 0.75;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { EXIT_SOFTWARE } from '../../core/lib/exit-codes.ts';
 import type { Effect, Env, Input, Outbox } from '../../core/lib/world.ts';
 import type { Codecs } from '../../core/protocol/compression.ts';
 import { createMemoryDisk } from '../../runtime-real/disk/memory.ts';
-import { EXIT_SOFTWARE, type Host, runMachine } from '../../runtime-real/host.ts';
+import { type Host, runMachine } from '../../runtime-real/host.ts';
 
 const NO_CODECS: Codecs = { compress: (_codec, bytes) => bytes, decompress: (_codec, bytes) => bytes };
 

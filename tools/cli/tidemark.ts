@@ -7,9 +7,7 @@
  */
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
-
-/** The exit code of a command that was called wrongly. */
-const EXIT_USAGE = 2;
+import { EXIT_USAGE } from '../../core/lib/exit-codes.ts';
 
 const EXAMPLES = `
 Examples:
