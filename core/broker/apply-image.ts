@@ -68,7 +68,7 @@ function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: O
       const partition = topic.partitions[index];
       if (partition !== undefined) settleLead(node, partition, out);
     }
-    addPartitions(node, env, topic, after.partitions.length, out);
+    addPartitions(node, topic, after.partitions.length, out);
   }
 }
 

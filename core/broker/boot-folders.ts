@@ -70,7 +70,7 @@ export function createBootFolders(): BootFolders {
 }
 
 /** Looks into every partition's folder. */
-export function readFolders(node: Node, env: Env, boot: Boot, out: Outbox): void {
+export function readFolders(node: Node, boot: Boot, out: Outbox): void {
   for (const { name, isFolder } of boot.entries) {
     if (!isFolder || name === METADATA_FOLDER || name.endsWith('-stray')) continue;
     const parsed = parseFolderName(name);
@@ -82,7 +82,7 @@ export function readFolders(node: Node, env: Env, boot: Boot, out: Outbox): void
       say(out, 'warn', 'a folder is not a partition and is passed over', new Map([['folder', name]]));
     }
   }
-  readNext(node, env, boot, out);
+  readNext(node, boot, out);
 }
 
 /** An answer in the stages 'folders' and 'tidying'. */
@@ -118,11 +118,11 @@ export function takeFolderAnswer(
     refuse(node, `cannot tidy the log directory ${node.folder}`, input);
     return;
   }
-  if (boot.stage === 'folders') readNext(node, env, boot, out);
+  if (boot.stage === 'folders') readNext(node, boot, out);
   else if (boot.asked.size === 0) tidied(node, env, boot, about, out);
 }
 
-function readNext(node: Node, _env: Env, boot: Boot, out: Outbox): void {
+function readNext(node: Node, boot: Boot, out: Outbox): void {
   const { folders } = boot;
   while (folders.next < folders.found.length && boot.asked.size < FOLDERS_AT_ONCE_MAX) {
     const index = folders.next;

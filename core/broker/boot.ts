@@ -160,7 +160,7 @@ export function stepBoot(
       takeMarker(node, boot, input, out);
       break;
     case 'checkpoints':
-      takeCheckpoint(node, env, boot, input, about, out);
+      takeCheckpoint(node, boot, input, about, out);
       break;
     case 'folders':
     case 'tidying':
@@ -309,7 +309,7 @@ function loadCheckpoints(node: Node, boot: Boot, out: Outbox): void {
   for (const name of CHECKPOINTS) load(node, boot, name, out);
 }
 
-function takeCheckpoint(node: Node, env: Env, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
+function takeCheckpoint(node: Node, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
   if (input.kind === 'diskFailed' && input.error !== 'notFound') {
     refuse(node, `cannot read ${about}`, input);
     return;
@@ -324,7 +324,7 @@ function takeCheckpoint(node: Node, env: Env, boot: Boot, input: DiskAnswer, abo
   }
   if (boot.asked.size > 0) return;
   boot.stage = 'folders';
-  readFolders(node, env, boot, out);
+  readFolders(node, boot, out);
 }
 
 /** All folders are known. */

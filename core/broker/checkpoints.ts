@@ -134,7 +134,7 @@ export function dropLines(node: Node, env: Env, name: string, removal: Removal |
     if ((file.writing ?? file.names).has(name)) file.isDropDue = true;
   }
   if (!isMentioned) {
-    linesGone(node, env, name, removal, out);
+    linesGone(node, name, removal, out);
     return;
   }
   dropping.set(name, removal);
@@ -227,7 +227,7 @@ export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Out
       checkpoints.dropping.set(name, null);
     }
   }
-  freeDropped(node, env, out);
+  freeDropped(node, out);
   wakeCheckpoints(node, env, out);
 }
 
@@ -243,12 +243,12 @@ export function settleWrite(node: Node, env: Env, name: string, isDone: boolean)
 }
 
 /** Names that no file mentions any more are free. */
-function freeDropped(node: Node, env: Env, out: Outbox): void {
+function freeDropped(node: Node, out: Outbox): void {
   const { dropping, files } = node.checkpoints;
   for (const [name, removal] of dropping) {
     if ([...files.values()].some((file) => mentions(file, name))) continue;
     dropping.delete(name);
-    linesGone(node, env, name, removal, out);
+    linesGone(node, name, removal, out);
   }
 }
 

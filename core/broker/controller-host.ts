@@ -241,13 +241,13 @@ export function takeEvents(
 function takeAnswer(node: Node, env: Env, caller: Caller, outcome: CallOutcome, out: Outbox): void {
   switch (caller.kind) {
     case 'client':
-      answerForwarded(node, env, caller, outcome, out);
+      answerForwarded(node, caller, outcome);
       break;
     case 'autoCreate':
-      answerAutoCreate(node, env, caller, outcome, out);
+      answerAutoCreate(node, caller, outcome);
       break;
     case 'startTopics':
-      answerStartTopics(node, env, outcome, out);
+      answerStartTopics(node, outcome);
       break;
     case 'registration':
       answerRegistration(node, env, outcome, out);

@@ -146,7 +146,7 @@ export function takeEvents(node: Node, env: Env, partition: Partition, out: Outb
 function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, out: Outbox): void {
   switch (event.kind) {
     case 'opened':
-      partitionOpened(node, env, partition, out);
+      partitionOpened(node, partition, out);
       if (node.boot !== null) bootPartitionOpened(node, env, out);
       break;
     case 'durable':
@@ -162,7 +162,7 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       finishLookup(node, partition, event.ticket, event.found);
       break;
     case 'closed':
-      stopPartitionClosed(node, env, partition, out);
+      stopPartitionClosed(node, partition);
       break;
     case 'failed':
       failPartition(node, partition, event.detail);

@@ -138,9 +138,9 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
 }
 
 /** No checkpoint mentions the folder name any more: it is free, and what was set aside goes. */
-export function linesGone(node: Node, env: Env, name: string, removal: Removal | null, out: Outbox): void {
+export function linesGone(node: Node, name: string, removal: Removal | null, out: Outbox): void {
   if (removal !== null) removeSetAside(node, removal, out);
-  nameIsFree(node, env, name, out);
+  nameIsFree(node, name, out);
 }
 
 /** Takes the renamed folder away. */

@@ -100,7 +100,7 @@ export function proceedStop(node: Node, env: Env, stop: Stop, out: Outbox): bool
 }
 
 /** A log is closed: all of it is durable. */
-export function stopPartitionClosed(node: Node, _env: Env, partition: Partition, _out: Outbox): void {
+export function stopPartitionClosed(node: Node, partition: Partition): void {
   const { stop } = node;
   assert(stop !== null, 'a log closes only when the node stops');
   assert(partition.log.state === 'closed', 'a log says that it is closed when it is not');
