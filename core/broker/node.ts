@@ -32,7 +32,7 @@ import { checkSession, createSessions, type Fetch } from './fetch-sessions.ts';
 import { createLifecycle, wakeLifecycle } from './lifecycle.ts';
 import { settlePartition, stepPartition, wakePartition } from './partitions.ts';
 import { createProducerIds } from './producer-ids.ts';
-import { stepRemoval } from './removal.ts';
+import { stepRemoval, wakeRemoval } from './removal.ts';
 import type { Machine, Node } from './state.ts';
 import { proceedStop, stepStop, stopNode, wakeStop } from './stop.ts';
 import { createTopics, stepTopics, wakeTopics } from './topics.ts';
@@ -272,9 +272,11 @@ function wakeMachine(node: Node, env: Env, machine: Machine | Fetch, out: Outbox
     case 'lifecycle':
       wakeLifecycle(node, env, out);
       break;
-    case 'boot':
     case 'removal':
-      break; // They have no deadlines.
+      wakeRemoval(node, env, machine, out);
+      break;
+    case 'boot':
+      break; // It has no deadline.
     default:
       unreachable(machine);
   }

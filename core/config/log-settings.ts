@@ -254,8 +254,7 @@ export const LOG_SETTINGS = {
     min: 0,
     scope: 'topic',
     topicName: 'file.delete.delay.ms',
-    acts: false,
-    sentence: 'How long the file of a deleted segment is kept.',
+    sentence: 'How long the folder of a deleted partition is kept, under another name, before it is removed.',
   }),
   'log.cleaner.min.cleanable.ratio': double({
     default: '0.5',
