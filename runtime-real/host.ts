@@ -13,6 +13,7 @@ import type { DiskInput, Effect, Env, HostEffect, Input, NetworkInput, Outbox } 
 import type { Codecs } from '../core/protocol/compression.ts';
 import { realCrc32c } from './checksum.ts';
 import type { Disk } from './disk/disk.ts';
+import { createLoans, type Loans } from './disk/loans.ts';
 import { createNet, type Net } from './net/net.ts';
 
 /** What a host runs: a node, or a toy in its place. */
@@ -30,7 +31,8 @@ export type Say = (level: SayLevel, text: string, fields: ReadonlyMap<string, st
 
 /** What a machine is given. */
 export interface HostOptions {
-  readonly createDisk: (complete: (input: DiskInput) => void) => Disk;
+  /** What the disk lends for large reads, the network gives back once it has been sent. */
+  readonly createDisk: (complete: (input: DiskInput) => void, loans: Loans) => Disk;
   readonly codecs: Codecs;
   readonly say: Say;
   /** Bytes of half-received frames on all connections. */
@@ -93,13 +95,15 @@ interface State {
 export function runMachine(machine: Machine, options: HostOptions): Host {
   const ready = deferred<readonly Listening[] | Exit>();
   const exited = deferred<Exit>();
+  const loans = createLoans();
   const accept = (input: Input): void => take(state, input);
   const state: State = {
     machine,
     options,
     env: { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: options.codecs, reached: () => {} },
-    disk: options.createDisk(accept),
+    disk: options.createDisk(accept, loans),
     net: createNet(accept, {
+      released: loans.giveBack,
       isBehind: () => state.queue.size > 0,
       frameBudgetBytes: options.frameBudgetBytes,
       connectionsMax: options.connectionsMax,

@@ -47,7 +47,8 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
   const host = runMachine(
     { step: (env, input, out) => stepNode(node, env, input, out), deadlineMs: () => nodeDeadlineMs(node) },
     {
-      createDisk: options.disk === 'files' ? createDisk : createMemoryDisk,
+      createDisk: (complete, loans) =>
+        options.disk === 'files' ? createDisk(complete, undefined, loans) : createMemoryDisk(complete),
       codecs: realCodecs(),
       say: options.say,
       frameBudgetBytes: config['tidemark.frames.max.bytes'],

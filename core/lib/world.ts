@@ -64,8 +64,17 @@ export type DiskEffect =
   | ({ readonly kind: 'append'; readonly file: FileId; readonly parts: readonly Uint8Array[] } & Asked)
   /** Makes what was issued before it durable (fdatasync). Answered by 'synced'. */
   | ({ readonly kind: 'sync'; readonly file: FileId } & Asked)
-  /** Reads `length` bytes at `position`; fewer where the file ends. Answered by 'read'. */
-  | ({ readonly kind: 'read'; readonly file: FileId; readonly position: number; readonly length: number } & Asked)
+  /**
+   * Reads `length` bytes at `position`; fewer where the file ends. Answered by 'read'. With `isLent` the bytes are the
+   * node's only until it hands a view of them to one `send`: from then on the world may put other bytes in their place.
+   */
+  | ({
+      readonly kind: 'read';
+      readonly file: FileId;
+      readonly position: number;
+      readonly length: number;
+      readonly isLent?: boolean;
+    } & Asked)
   /** Cuts the file to `size` bytes, never grows it. Answered by 'changed'. */
   | ({ readonly kind: 'truncate'; readonly file: FileId; readonly size: number } & Asked)
   /** Forgets the id once all issued before it is done. Answered by 'changed'. */
@@ -108,7 +117,7 @@ export type DiskInput =
   | ({ readonly kind: 'opened'; readonly sizeBytes: number } & Asked)
   | ({ readonly kind: 'appended' } & Asked)
   | ({ readonly kind: 'synced' } & Asked)
-  /** `bytes` may be kept and shared: the world never changes them. */
+  /** `bytes` may be kept and shared: the world never changes them, unless they were lent and are sent. */
   | ({ readonly kind: 'read'; readonly bytes: Uint8Array } & Asked)
   | ({ readonly kind: 'loaded'; readonly bytes: Uint8Array } & Asked)
   | ({ readonly kind: 'listed'; readonly entries: readonly FolderEntry[] } & Asked)

@@ -88,7 +88,9 @@ export function issue(log: Log, env: Env, job: ReadJob, out: Outbox): void {
   const file = role === 'log' ? segment.logFile : role === 'index' ? segment.indexFile : segment.timeFile;
   assert(file !== 0, 'a read needs an open file');
   if (job.stage === 'data') env.reached('log.read.cold');
-  out.push({ kind: 'read', file, position: range[0], length: range[1], owner: log.owner, ticket });
+  // A reader's bytes are sent once, to it alone, and nothing is kept of them.
+  const isLent = job.stage === 'data' && job.purpose.kind === 'fetch';
+  out.push({ kind: 'read', file, position: range[0], length: range[1], isLent, owner: log.owner, ticket });
 }
 
 /** The position and length of the next read. */

@@ -35,7 +35,7 @@ function run(
     },
   };
   const host = runMachine(machine, {
-    createDisk: createMemoryDisk,
+    createDisk: (complete) => createMemoryDisk(complete),
     codecs: NO_CODECS,
     say: (_level, text) => said.push(text),
     frameBudgetBytes: 1e6,
