@@ -93,6 +93,7 @@ export function createNode(config: NodeConfig): Node {
     ripe: [],
     finished: [],
     events: [],
+    saidIdle: new Set(),
     complaints: { sinceMs: 0, count: 0, suppressed: 0 },
     exit: null,
     stepsCount: 0,

@@ -188,6 +188,8 @@ export interface Node {
   readonly finished: ProduceWait[];
   readonly events: LogEvent[];
   /** How many lines about clients' faults may still be said in this interval. */
+  /** Names of settings of which was said that they do not act yet. */
+  readonly saidIdle: Set<string>;
   readonly complaints: { sinceMs: number; count: number; suppressed: number };
   /** Set when the node ends with this step. */
   exit: { readonly code: number; readonly reason: string } | null;
