@@ -10,7 +10,13 @@ import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../c
 import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { judge } from '../core/verify/checkers.ts';
-import { type Complaint, complain, createHistory, type History } from '../core/verify/history.ts';
+import {
+  type Complaint,
+  complain,
+  createHistory,
+  type History,
+  type HistoryPartition,
+} from '../core/verify/history.ts';
 import { type Actor, asAnyMachine } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
@@ -21,6 +27,12 @@ import type { RunResult } from './result.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
 import { beginTroubles, fireTrouble, healAll, restartUs, type Troubles, troubleStart } from './trouble/fire.ts';
+import {
+  ADMINISTERING,
+  type AdministeringOptions,
+  forgetAdministrations,
+  isAdministeringDone,
+} from './workload/administering.ts';
 import { createObserver, type Observer } from './workload/observer.ts';
 import { forgetSends, PRODUCING, type ProducingOptions } from './workload/producing.ts';
 import { isReadingDone, READING, type ReadingOptions } from './workload/reading.ts';
@@ -63,6 +75,9 @@ const REQUEST_TIMEOUT_MS = 2_000;
 const NODE_NAME = 'node-1';
 const PORT = 9092;
 const TOPIC = 'orders';
+/** The first of them is never deleted. */
+const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
+const ADMIN_TIMEOUT_MS = 6_000;
 
 const NODE = asAnyMachine<Node, NodeConfig>({
   create: createNode,
@@ -111,9 +126,10 @@ function prepare(options: RunOptions, plan: Plan): Run {
   world.stepsMax = STEPS_MAX + STEPS_PER_MS_MAX * plan.durationMs;
   world.network.mood.chunkPpm = plan.chunkPpm;
   world.network.mood.jitterUs = plan.jitterUs;
-  const partitions = Array.from({ length: plan.partitions }, (_, partition) => ({ topic: TOPIC, partition }));
+  const partitions = partitionsOf(plan);
   const history = createHistory(partitions);
-  const observer = createObserver(history, world);
+  const reached = (mark: string): void => world.env.reached(mark);
+  const observer = createObserver(history, world, reached);
   const node = addActor(world, NODE_NAME, 'node', NODE, nodeConfig(plan));
   node.clock.driftPpm = plan.driftPpm;
   const troubles: Troubles = {
@@ -149,13 +165,52 @@ function prepare(options: RunOptions, plan: Plan): Run {
         deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
         retryBackoffMs: 50,
         compression: producer.codec,
+        createsTopics: false,
       },
     };
     startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), 20_000 + index * 1_000);
   });
+  addAdministrators(world, observer, plan);
   addReader(world, observer, 1, 'tail', 30_000);
   addReader(world, observer, 2, 'replay', 40_000);
   return { world, plan, history, observer, node, troubles, hooks };
+}
+
+function partitionsOf({ partitions, administration }: Plan): HistoryPartition[] {
+  const list = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+  const constant = list(partitions).map((partition): HistoryPartition => ({ topic: TOPIC, partition }));
+  if (administration === null) return constant;
+  const topics = COMING_TOPICS.slice(0, administration.topics);
+  const slots = topics.flatMap((topic) => {
+    return list(administration.partitionsMax).map((partition) => ({ topic, partition, isSlot: true }) as const);
+  });
+  return [...constant, ...slots];
+}
+
+function addAdministrators(world: World, observer: Observer, { administration }: Plan): void {
+  if (administration === null) return;
+  const { administrators, topics, partitionsMax, everyMs, deletePercent, attemptsMax } = administration;
+  for (let index = 0; index < administrators; index++) {
+    const clientId = `administrator-${index + 1}`;
+    const options: AdministeringOptions = {
+      observer,
+      topics: COMING_TOPICS.slice(0, topics).map((topic, place) => {
+        return { topic, deletePercent: place === 0 ? 0 : deletePercent };
+      }),
+      constant: TOPIC,
+      partitionsMax,
+      everyMs,
+      admin: {
+        clientId,
+        bootstrap: [{ host: NODE_NAME, port: PORT }],
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        timeoutMs: ADMIN_TIMEOUT_MS,
+        attemptsMax,
+        retryBackoffMs: 50,
+      },
+    };
+    startAt(world, addActor(world, clientId, 'client', ADMINISTERING, options), 25_000 + index * 1_000);
+  }
 }
 
 function addReader(
@@ -198,6 +253,8 @@ function noteRot(history: History, path: string): void {
 
 function onDown(world: World, observer: Observer, actor: Actor, state: unknown): void {
   if (actor.machine === PRODUCING) forgetSends(observer, state);
+  if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
+  if (actor.role === 'node') observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {
     tellLine(world, actor.name, 'is switched off and on: a sync has failed');
     crashDisk(actor.disk, world.dice, true);
@@ -219,21 +276,39 @@ function play(run: Run): Complaint | null {
     // Clients need a moment too: their back-off and their time-outs.
     runUntil(world, world.nowUs + 2 * REQUEST_TIMEOUT_MS * 1000, hooks);
     const servedUs = world.nowUs;
+    history.calmUs = servedUs;
     runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
     for (const actor of world.actors) {
-      if (actor.machine === PRODUCING) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
+      const isWorking = actor.machine === PRODUCING || actor.machine === ADMINISTERING;
+      if (isWorking) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
     }
-    if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => observer.openSends === 0)) {
-      return late('unanswered', `${observer.openSends} sends had no answer ${ANSWER_MAX_MS} ms after the last of them`);
+    if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => isQuiet(run))) {
+      const open = `${observer.openSends} sends and ${observer.openAdministrations} questions of administrators`;
+      return late('unanswered', `${open} had no answer ${ANSWER_MAX_MS} ms after the last of them`);
     }
-    for (const send of history.sends) {
-      if (send.sentUs < servedUs || send.outcome === 'acknowledged') continue;
-      return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
-    }
-    return audit(run);
+    return notServed(history, servedUs) ?? audit(run);
   } catch (thrown) {
     return raised(thrown);
   }
+}
+
+function isQuiet({ world, observer }: Run): boolean {
+  if (observer.openSends > 0) return false;
+  return world.actors.every((actor) => actor.machine !== ADMINISTERING || isAdministeringDone(actor.state));
+}
+
+/** What was asked when all was well must have been done. A topic that comes and goes may just have been gone. */
+function notServed({ sends, operations, partitions }: History, servedUs: number): Complaint | null {
+  for (const send of sends) {
+    const isSlot = partitions[send.partition]?.isSlot === true;
+    if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isSlot) continue;
+    return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
+  }
+  for (const { topic, action, startUs, unsureAttempts } of operations) {
+    if (startUs < servedUs || unsureAttempts === 0) continue;
+    return late('not-served', `to ${action.kind} ${topic}, asked when all was well, had no certain answer`);
+  }
+  return null;
 }
 
 function audit(run: Run): Complaint | null {
@@ -281,6 +356,9 @@ function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult 
       failed: count('failed'),
       unknown: count('unknown'),
       reads: history.reads.offset.length,
+      administrations: history.operations.filter(({ answer }) => answer !== null).length,
+      administrationsLost: history.operations.filter(({ answer }) => answer === null).length,
+      recordsDeletions: history.cuts.filter(({ lowWatermark }) => lowWatermark >= 0).length,
       crashes: world.figures.crashes,
       powerLosses: world.figures.powerLosses,
       recoveriesCrashed: world.figures.recoveriesCrashed,
