@@ -22,6 +22,7 @@ import {
   snappyPlainSize,
 } from '../core/protocol/compression.ts';
 import { lz4PlainSize, NOT_A_FRAME, zstdWindowSize } from '../core/protocol/inflation.ts';
+import { describeError } from './disk/errors.ts';
 
 const load = createRequire(import.meta.url);
 
@@ -53,7 +54,7 @@ const ZSTD_LEVEL = 3;
 let zstdWasm: ZstdWasm | null = null;
 let preparing: Promise<void> | null = null;
 
-/** Loads what cannot be loaded synchronously. Call it once the node listens; calling it again costs nothing. */
+/** Loads what cannot be loaded synchronously, for those who cannot wait for the first use; again, it costs nothing. */
 export function prepareCodecs(): Promise<void> {
   preparing ??= prepare();
   return preparing;
@@ -203,7 +204,19 @@ function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarg
   return whole;
 }
 
-/** The codecs that a node in the real world is lent. */
-export function realCodecs(): Codecs {
-  return { compress, decompress };
+/**
+ * The codecs that a node in the real world is lent. With `trouble`, which hears what went wrong, the first zstd frame
+ * begins to load what the next ones need; without it that is left to `prepareCodecs`.
+ */
+export function realCodecs(trouble: ((text: string) => void) | null = null): Codecs {
+  if (trouble === null) return { compress, decompress };
+  return {
+    compress: (codec, bytes, level) => {
+      if (codec === CODEC_ZSTD && preparing === null) {
+        prepareCodecs().catch((error) => trouble(`zstd cannot be loaded: ${describeError(error)}`));
+      }
+      return compress(codec, bytes, level);
+    },
+    decompress,
+  };
 }

@@ -10,7 +10,7 @@ import { createNode, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import type { Listener } from '../core/config/values.ts';
 import { EXIT_CANNOT_RUN } from '../core/lib/exit-codes.ts';
-import { prepareCodecs, realCodecs } from './codecs.ts';
+import { realCodecs } from './codecs.ts';
 import { createDisk } from './disk/disk.ts';
 import { describeError, errorCode } from './disk/errors.ts';
 import { createMemoryDisk } from './disk/memory.ts';
@@ -49,7 +49,7 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
     {
       createDisk: (complete, loans) =>
         options.disk === 'files' ? createDisk(complete, undefined, loans) : createMemoryDisk(complete),
-      codecs: realCodecs(),
+      codecs: realCodecs((text) => options.say('warn', text, new Map())),
       say: options.say,
       frameBudgetBytes: config['tidemark.frames.max.bytes'],
       connectionsMax: Math.min(config['max.connections'], Math.floor(fileHandlesMax() * CONNECTIONS_SHARE)),
@@ -62,7 +62,6 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
     taken.release(true);
     return { kind: 'failed', exit: outcome };
   }
-  prepareCodecs().catch((error) => options.say('warn', `zstd cannot be loaded: ${describeError(error)}`, new Map()));
   const exited = host.exited.then((exit) => {
     taken.release(false);
     return exit;

@@ -174,7 +174,7 @@ async function start(plan: Plan): Promise<Row[]> {
 
 /** A node inside another process: `startNode` alone, after its module was loaded. */
 async function startNodeInside(plan: Plan): Promise<Row[]> {
-  const module = new URL('../testkit/testing.js', import.meta.url).href;
+  const module = import.meta.resolve('tidemark/testing');
   const program = [
     `const { startNode } = await import(${JSON.stringify(module)});`,
     'const before = performance.now();',
