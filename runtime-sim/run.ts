@@ -138,6 +138,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     struck: new Map(),
     isHealed: false,
     onRot: (path) => noteRot(history, path),
+    onHold: (isHeld) => noteHold(history, world.nowUs, isHeld),
   };
   const hooks: Hooks = {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
@@ -240,6 +241,13 @@ function addReader(
   const actor = addActor(world, clientId, 'client', READING, options);
   startAt(world, actor, atUs);
   return actor;
+}
+
+function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
+  const last = holds[holds.length - 1];
+  const isOpen = last !== undefined && last.toUs < 0;
+  if (isHeld && !isOpen) holds.push({ fromUs: nowUs, toUs: -1 });
+  else if (!isHeld && isOpen) last.toUs = nowUs;
 }
 
 function noteRot(history: History, path: string): void {

@@ -73,11 +73,23 @@ export function tellingAnswer(answer: TopicAnswer): TopicAnswer | null {
   return TELLING.has(answer.error) ? answer : null;
 }
 
-/** When an attempt that nobody answered can be carried out no more. `doneUs`: when its operation was given up. */
-export function expiryUs(history: History, doneUs: number): number {
-  const downUs = history.downsUs.find((us) => us >= doneUs) ?? Number.POSITIVE_INFINITY;
-  const calmUs = history.calmUs >= doneUs && history.calmUs >= 0 ? history.calmUs : Number.POSITIVE_INFINITY;
-  return Math.min(downUs, calmUs);
+/** What arrives at a node is carried out within this time, or not at all. Microseconds. */
+const CARRIED_OUT_US = 2_000_000;
+
+/**
+ * When an attempt that nobody answered can be carried out no more. `startUs`, `doneUs`: when its operation was begun
+ * and given up; a network that held bytes back in between may deliver them later.
+ */
+export function expiryUs(history: History, startUs: number, doneUs: number): number {
+  const { calmUs, downsUs, holds } = history;
+  let lastUs = doneUs;
+  for (const { fromUs, toUs } of holds) {
+    const endUs = toUs < 0 ? Number.POSITIVE_INFINITY : toUs;
+    if (fromUs <= doneUs && endUs >= startUs) lastUs = Math.max(lastUs, endUs);
+  }
+  const downUs = downsUs.find((us) => us >= doneUs) ?? Number.POSITIVE_INFINITY;
+  const quietUs = calmUs >= doneUs && calmUs >= 0 ? calmUs : Number.POSITIVE_INFINITY;
+  return Math.min(downUs, quietUs, lastUs + CARRIED_OUT_US);
 }
 
 /** What is known of the life of one topic id. */

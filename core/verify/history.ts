@@ -89,6 +89,8 @@ export interface History {
   readonly cuts: CutRecords[];
   /** When a node's process ended: what it had not begun by then it will not do. */
   readonly downsUs: number[];
+  /** When a network held bytes back, to deliver them at the end; -1 for an end that has not come. */
+  readonly holds: { readonly fromUs: number; toUs: number }[];
   /** From then on nothing that was sent earlier is still under way; -1 while that time has not come. */
   calmUs: number;
 }
@@ -105,6 +107,7 @@ export function createHistory(partitions: readonly HistoryPartition[]): History 
     operations: [],
     cuts: [],
     downsUs: [],
+    holds: [],
     calmUs: -1,
   };
 }

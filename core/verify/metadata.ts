@@ -4,8 +4,9 @@
  *
  * The search keeps all states that the topic may be in, with the operations under way that have taken effect in each.
  * An operation that was answered takes effect once, between its start and its end; an attempt that nobody answered
- * once or never, between its start and the time when it can be carried out no more. A topic id that was never told
- * stands for itself until a description names it.
+ * once or never, between its start and the time when it can be carried out no more. Of two ways to one state the one
+ * that has used up fewer of such attempts is kept: it can do all that the other can. A topic id that was never told stands
+ * for itself until a description names it.
  */
 import { ErrorCode } from '../protocol/errors.ts';
 import {
@@ -31,6 +32,8 @@ interface TopicState {
 /** One operation, or one attempt of it, as the search sees it. */
 interface Move {
   readonly move: number;
+  /** Another attempt of the same operation, which is to come first; -1 for none. */
+  readonly twin: number;
   readonly action: TopicAction;
   readonly startUs: number;
   readonly endUs: number;
@@ -38,11 +41,14 @@ interface Move {
   readonly answer: TopicAnswer | null;
 }
 
-/** A state that is possible, and which moves under way have taken effect in it. */
+/** A state that is possible, and which moves under way have taken effect in it: answered ones, and attempts. */
 interface Possible {
   readonly state: TopicState | null;
   readonly applied: ReadonlySet<number>;
+  readonly tried: ReadonlySet<number>;
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 /** Promise 1 for metadata. One finding a topic, at most. */
 export function findMetadataBreaks(history: History): Complaint[] {
@@ -63,9 +69,12 @@ export function findMetadataBreaks(history: History): Complaint[] {
 function movesOf(history: History, operations: readonly TopicOperation[]): Move[] {
   const moves: Move[] = [];
   for (const { action, startUs, doneUs, answer, unsureAttempts } of operations) {
-    if (answer !== null) moves.push({ move: moves.length, action, startUs, endUs: doneUs, answer });
-    const endUs = doneUs < 0 ? Number.POSITIVE_INFINITY : expiryUs(history, doneUs);
-    for (let i = 0; i < unsureAttempts; i++) moves.push({ move: moves.length, action, startUs, endUs, answer: null });
+    if (answer !== null) moves.push({ move: moves.length, twin: -1, action, startUs, endUs: doneUs, answer });
+    const endUs = doneUs < 0 ? Number.POSITIVE_INFINITY : expiryUs(history, startUs, doneUs);
+    for (let i = 0; i < unsureAttempts; i++) {
+      const twin = i === 0 ? -1 : moves.length - 1;
+      moves.push({ move: moves.length, twin, action, startUs, endUs, answer: null });
+    }
   }
   return moves;
 }
@@ -81,7 +90,7 @@ function judgeTopic(history: History, topic: string, operations: readonly TopicO
   ]);
   moments.sort((a, b) => a.us - b.us || Number(a.isEnd) - Number(b.isEnd) || a.move.move - b.move.move);
   const underWay = new Map<number, Move>();
-  let possible: Possible[] = [{ state: null, applied: new Set() }];
+  let possible: Possible[] = [{ state: null, applied: NONE, tried: NONE }];
   let last = 'it was never there';
   for (const { us, isEnd, move } of moments) {
     if (us === Number.POSITIVE_INFINITY) break;
@@ -111,11 +120,35 @@ function firstSeen(operations: readonly TopicOperation[]): ReadonlyMap<string, n
   return seen;
 }
 
+/** Possible states, none of which can do all that another one can. */
+interface Frontier {
+  readonly byKey: Map<string, Possible[]>;
+  size: number;
+}
+
 function keyOf({ state, applied }: Possible): string {
   const moves = [...applied].sort((a, b) => a - b).join();
   if (state === null) return `-|${moves}`;
   const configs = [...state.configs].map(([name, value]) => `${name}=${value}`).sort();
   return `${state.id} ${state.partitions} ${configs.join()}|${moves}`;
+}
+
+/** Adds a state unless another one there can do as much; those that can do less leave. True if it was added. */
+function addTo(frontier: Frontier, one: Possible): boolean {
+  const key = keyOf(one);
+  const others = frontier.byKey.get(key) ?? [];
+  if (others.some(({ tried }) => isWithin(tried, one.tried))) return false;
+  const kept = others.filter(({ tried }) => !isWithin(one.tried, tried));
+  frontier.size += 1 + kept.length - others.length;
+  kept.push(one);
+  frontier.byKey.set(key, kept);
+  return true;
+}
+
+function isWithin(small: ReadonlySet<number>, large: ReadonlySet<number>): boolean {
+  if (small.size > large.size) return false;
+  for (const one of small) if (!large.has(one)) return false;
+  return true;
 }
 
 /** All that is possible when moves under way take effect in any order, or do not; null if it is too much. */
@@ -125,39 +158,53 @@ function closure(
   moves: readonly Move[],
   seen: ReadonlyMap<string, number>,
 ): Possible[] | null {
-  const found = new Map<string, Possible>();
+  const frontier: Frontier = { byKey: new Map(), size: 0 };
   const queue: Possible[] = [];
-  const add = (one: Possible): void => {
-    const key = keyOf(one);
-    if (found.has(key)) return;
-    found.set(key, one);
-    queue.push(one);
-  };
-  for (const one of possible) add(one);
-  for (let at = 0; at < queue.length; at++) {
-    const { state, applied } = queue[at] as Possible;
+  const add = (state: TopicState | null, applied: ReadonlySet<number>, tried: ReadonlySet<number>): void => {
+    // What was answered and changes nothing is best done at once: it asks for nothing later.
+    let done = applied;
     for (const [number, move] of underWay) {
-      if (applied.has(number)) continue;
+      if (move.answer === null || applied.has(number)) continue;
+      if (take(state, move, moves, seen) === state) done = plus(done, number);
+    }
+    const one = { state, applied: done, tried };
+    if (addTo(frontier, one)) queue.push(one);
+  };
+  for (const { state, applied, tried } of possible) add(state, applied, tried);
+  for (let at = 0; at < queue.length; at++) {
+    const { state, applied, tried } = queue[at] as Possible;
+    for (const [number, move] of underWay) {
+      if (applied.has(number) || tried.has(number)) continue;
+      if (move.twin >= 0 && underWay.has(move.twin) && !tried.has(move.twin)) continue;
       const next = take(state, move, moves, seen);
       if (next === undefined) continue;
-      add({ state: next, applied: new Set([...applied, number]) });
-      if (found.size > STATES_MAX) return null;
+      const isSure = move.answer !== null;
+      add(next, isSure ? plus(applied, number) : applied, isSure ? tried : plus(tried, number));
+      if (frontier.size > STATES_MAX) return null;
     }
   }
-  return queue;
+  return [...frontier.byKey.values()].flat();
 }
 
 /** The move is over: if it was answered, it has taken effect. */
 function settle(reached: readonly Possible[], { move, answer }: Move): Possible[] {
-  const kept = new Map<string, Possible>();
-  for (const { state, applied } of reached) {
-    if (answer !== null && !applied.has(move)) continue;
-    const rest = new Set(applied);
-    rest.delete(move);
-    const one = { state, applied: rest };
-    kept.set(keyOf(one), one);
+  const frontier: Frontier = { byKey: new Map(), size: 0 };
+  for (const one of reached) {
+    if (answer !== null && !one.applied.has(move)) continue;
+    addTo(frontier, { ...one, applied: without(one.applied, move), tried: without(one.tried, move) });
   }
-  return [...kept.values()];
+  return [...frontier.byKey.values()].flat();
+}
+
+function plus(moves: ReadonlySet<number>, move: number): ReadonlySet<number> {
+  return new Set([...moves, move]);
+}
+
+function without(moves: ReadonlySet<number>, move: number): ReadonlySet<number> {
+  if (!moves.has(move)) return moves;
+  const rest = new Set(moves);
+  rest.delete(move);
+  return rest;
 }
 
 /** The state behind a move; undefined where it cannot be, or would change nothing that nobody was told of. */

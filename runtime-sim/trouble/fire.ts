@@ -30,6 +30,8 @@ export interface Troubles {
   isHealed: boolean;
   /** Called with the path of a file in which a bit has flipped. */
   readonly onRot: (path: string) => void;
+  /** Called when the network begins to hold bytes back, and when it has let all of them go. */
+  readonly onHold: (isHeld: boolean) => void;
 }
 
 /** Numbers of troubles in the queue: an index of `plan.troubles`, or this and more for what ends one. */
@@ -152,6 +154,7 @@ function strikeNetwork(world: World, troubles: Troubles, family: 'reset' | 'cut'
     const clients = world.actors.filter((actor) => actor.role === 'client');
     const client = pick(dice, SITE.trouble, 1, clients);
     const ways = below(dice, SITE.trouble, 1, 3);
+    troubles.onHold(true);
     if (ways !== 1) cut(network, client.actor, troubles.node);
     if (ways !== 2) cut(network, troubles.node, client.actor);
     tellLine(
@@ -173,13 +176,14 @@ function endTrouble(world: World, troubles: Troubles, number: number): void {
     tellLine(world, node.name, 'has space again');
   }
   if (number === END_SLOW_DISK) node.disk.mood.slowness = 100;
-  if (number === END_CUT) healNetwork(world);
+  if (number === END_CUT) healNetwork(world, troubles);
 }
 
-function healNetwork(world: World): void {
+function healNetwork(world: World, troubles: Troubles): void {
   const due: NetworkDue[] = [];
   heal(world.network, world.dice, world.nowUs, due);
   queueNetwork(world, due);
+  troubles.onHold(false);
 }
 
 /** A node has been started: recovery may be struck at once. */
@@ -204,7 +208,7 @@ export function healAll(world: World, troubles: Troubles): void {
     actor.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     actor.disk.failNext.clear();
   }
-  healNetwork(world);
+  healNetwork(world, troubles);
   tellLine(world, 'world', 'is healed');
 }
 
