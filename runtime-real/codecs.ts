@@ -8,7 +8,7 @@
  * which every reader accepts.
  */
 import { createRequire } from 'node:module';
-import * as zlib from 'node:zlib';
+import type * as Zlib from 'node:zlib';
 import {
   CODEC_GZIP,
   CODEC_LZ4,
@@ -45,11 +45,15 @@ interface ZstdWasm {
 interface NodeZstd {
   zstdCompressSync?: (bytes: Uint8Array, options: { params: { [id: number]: number } }) => Buffer;
   zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
-  constants: { ZSTD_c_compressionLevel?: number };
+  readonly constants: typeof Zlib.constants & { ZSTD_c_compressionLevel?: number };
 }
 
-const nodeZstd = zlib as unknown as NodeZstd;
 const ZSTD_LEVEL = 3;
+
+/** Node's own library: also loaded when it is first used. */
+function zlib(): typeof Zlib & NodeZstd {
+  return load('node:zlib') as typeof Zlib & NodeZstd;
+}
 
 let zstdWasm: ZstdWasm | null = null;
 let preparing: Promise<void> | null = null;
@@ -61,7 +65,7 @@ export function prepareCodecs(): Promise<void> {
 }
 
 async function prepare(): Promise<void> {
-  if (nodeZstd.zstdCompressSync !== undefined) return;
+  if (zlib().zstdCompressSync !== undefined) return;
   const wasm = load('@bokuweb/zstd-wasm') as ZstdWasm;
   await wasm.init();
   zstdWasm = wasm;
@@ -78,7 +82,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 function compress(codec: Codec, bytes: Uint8Array, level?: number): Uint8Array {
   switch (codec) {
     case CODEC_GZIP:
-      return plain(zlib.gzipSync(bytes, level === undefined ? {} : { level }));
+      return plain(zlib().gzipSync(bytes, level === undefined ? {} : { level }));
     case CODEC_SNAPPY:
       return compressSnappy(bytes);
     case CODEC_LZ4:
@@ -100,9 +104,10 @@ function compressSnappy(bytes: Uint8Array): Uint8Array {
 }
 
 function compressZstd(bytes: Uint8Array, level: number): Uint8Array {
-  if (nodeZstd.zstdCompressSync !== undefined) {
-    const id = nodeZstd.constants.ZSTD_c_compressionLevel ?? 100;
-    return plain(nodeZstd.zstdCompressSync(bytes, { params: { [id]: level } }));
+  const { zstdCompressSync, constants } = zlib();
+  if (zstdCompressSync !== undefined) {
+    const id = constants.ZSTD_c_compressionLevel ?? 100;
+    return plain(zstdCompressSync(bytes, { params: { [id]: level } }));
   }
   return zstdWasm === null ? storeZstd(bytes) : zstdWasm.compress(plain(bytes), level);
 }
@@ -130,7 +135,7 @@ function decompress(codec: Codec, bytes: Uint8Array, bytesMax: number): Uint8Arr
   try {
     switch (codec) {
       case CODEC_GZIP:
-        return plain(zlib.gunzipSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
+        return plain(zlib().gunzipSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
       case CODEC_SNAPPY:
         return inflateSnappy(bytes, bytesMax);
       case CODEC_LZ4:
@@ -179,8 +184,9 @@ function inflateLz4(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarge
 const TOO_LARGE = new Error('inflates to more than is allowed');
 
 function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarge' | 'corrupt' {
-  if (nodeZstd.zstdDecompressSync !== undefined) {
-    return plain(nodeZstd.zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
+  const { zstdDecompressSync } = zlib();
+  if (zstdDecompressSync !== undefined) {
+    return plain(zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
   }
   const window = zstdWindowSize(bytes);
   if (window === NOT_A_FRAME) return 'corrupt';
