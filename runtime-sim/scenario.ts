@@ -15,6 +15,7 @@ export type Family =
   | 'failedRead'
   | 'rot'
   | 'indexRot'
+  | 'checkpointRot'
   | 'reset'
   | 'cut'
   | 'slowDisk'

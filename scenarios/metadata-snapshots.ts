@@ -14,7 +14,7 @@ export const METADATA_SNAPSHOTS: Scenario = {
     ...SMALL_FILES,
     { name: 'metadata.log.max.record.bytes.between.snapshots', values: [100, 300, 1_000] },
     { name: 'metadata.log.max.snapshot.interval.ms', values: [300, 3_600_000] },
-    { name: 'metadata.log.segment.bytes', values: [600, 2_000, 1_073_741_824] },
+    { name: 'metadata.log.segment.bytes', values: [3_000, 8_000, 1_073_741_824] },
   ],
   troubles: [
     { family: 'powerLoss', every: [1_500, 6_000], always: true },
@@ -23,5 +23,6 @@ export const METADATA_SNAPSHOTS: Scenario = {
     { family: 'fullDisk', every: [4_000, 12_000] },
     { family: 'slowDisk', every: [4_000, 12_000] },
     { family: 'cleanStop', every: [4_000, 12_000] },
+    { family: 'checkpointRot', every: [2_000, 8_000] },
   ],
 };

@@ -43,7 +43,7 @@ export const BUSY_ADMINISTRATION: WorkloadRange = {
 /** The settings that decide how often the metadata log is cut under a checkpoint, small enough that it often is. */
 export const SMALL_METADATA: readonly SettingChoice[] = [
   { name: 'metadata.log.max.record.bytes.between.snapshots', values: [300, 1_500, 6_000, 20_971_520] },
-  { name: 'metadata.log.segment.bytes', values: [1_000, 4_000, 1_073_741_824] },
+  { name: 'metadata.log.segment.bytes', values: [3_000, 10_000, 1_073_741_824] },
 ];
 
 /** The settings that decide how files are cut, small enough that a minute sees everything roll. */

@@ -52,7 +52,9 @@ function pruneSnapshots(raft: Raft, out: Outbox): void {
 /** A new snapshot is durable: older ones and the log below them may go. */
 export function addSnapshot(raft: Raft, env: Env, id: SnapshotId, out: Outbox): void {
   raft.snapshots.push(id);
+  const segmentsBefore = raft.log.segments.length;
   tidySnapshots(raft, out);
+  if (raft.log.segments.length < segmentsBefore) env.reached('raft.log.cut');
   scheduleSnapshot(raft, env);
 }
 
