@@ -85,6 +85,7 @@ export function createNode(config: NodeConfig): Node {
     requestBytes: 0,
     responseBytes: 0,
     readingBytes: 0,
+    aheadBytes: 0,
     recentBytes: 0,
     recent: createQueue(),
     starved: [],
@@ -130,14 +131,17 @@ export function checkNode(node: Node): void {
   assert(node.finished.length === 0, 'a finished produce was not answered');
   checkHeap(node.deadlines);
   let readingBytes = 0;
+  let aheadBytes = 0;
   for (const topic of node.topics.byName.values()) {
-    for (const { log, leader, reads } of topic.partitions) {
+    for (const { log, leader, reads, aheadBytes: counted } of topic.partitions) {
+      aheadBytes += counted;
       checkLog(log);
       checkLeader(leader);
       for (const slot of reads.values()) readingBytes += slot.readingBytes;
     }
   }
   assert(readingBytes === node.readingBytes, 'the budget of reads does not add up');
+  assert(aheadBytes === node.aheadBytes, 'the budget of reading ahead does not add up');
   checkMetadata(node);
   for (const session of node.sessions.byId.values()) checkSession(session);
   assert(node.recentBytes >= 0, 'the bytes of recent batches are below nothing');

@@ -29,6 +29,7 @@ import { bootPartitionOpened } from './boot.ts';
 import { noteCommitted } from './checkpoints.ts';
 import { exitNode } from './exit.ts';
 import { markCommitted, takeRead } from './fetch.ts';
+import { readOn, recountAhead } from './fetch-ahead.ts';
 import { partitionName } from './files.ts';
 import { complain } from './say.ts';
 import type { Node, Partition, Topic } from './state.ts';
@@ -55,6 +56,7 @@ export function createPartition(node: Node, topic: Topic, config: TopicConfig): 
     lookups: new Map(),
     isTouched: false,
     recentBytes: 0,
+    aheadBytes: 0,
     isRecent: false,
     uncheckpointedBytes: 0,
     wantedStart: -1,
@@ -126,8 +128,9 @@ function countRecent(node: Node, partition: Partition): void {
   }
 }
 
-/** Counts the partition's recent batches anew. */
+/** Counts anew what the partition keeps in memory: recent batches, and what was read ahead. */
 export function recount(node: Node, partition: Partition): void {
+  recountAhead(node, partition);
   const sizeBytes = recentBytes(partition.log);
   node.recentBytes += sizeBytes - partition.recentBytes;
   partition.recentBytes = sizeBytes;
@@ -156,7 +159,7 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       sayCutBack(node, env, partition, event.offset, out);
       break;
     case 'readDone':
-      takeRead(node, partition, event.ticket, event.outcome);
+      takeReadDone(node, env, partition, event, out);
       break;
     case 'timestampFound':
       finishLookup(node, partition, event.ticket, event.found);
@@ -170,6 +173,17 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
     default:
       unreachable(event);
   }
+}
+
+function takeReadDone(
+  node: Node,
+  env: Env,
+  partition: Partition,
+  event: Extract<LogEvent, { kind: 'readDone' }>,
+  out: Outbox,
+): void {
+  const slot = takeRead(node, partition, event.ticket, event.outcome);
+  if (slot !== null) readOn(node, env, partition, slot, event.outcome, out);
 }
 
 /** A full disk refuses every append: that is said, but not as often. */

@@ -85,6 +85,7 @@ export function beginRemoval(node: Node, env: Env, partition: Partition, out: Ou
   };
   setDeadline(node.deadlines, partition, Number.POSITIVE_INFINITY);
   log.ring = null;
+  log.aheads = null;
   recount(node, partition);
   node.machines.delete(log.owner);
   node.machines.set(removal.owner, removal);

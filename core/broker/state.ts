@@ -64,6 +64,8 @@ export interface Partition extends Timed {
   isTouched: boolean;
   /** Bytes of recent batches that its log keeps in memory, as last counted. */
   recentBytes: number;
+  /** Bytes that its log has read ahead or may read ahead, as last counted. */
+  aheadBytes: number;
   /** Whether it is in `Node.recent`. */
   isRecent: boolean;
   /** Bytes that became durable since its recovery point was last written down. */
@@ -175,6 +177,8 @@ export interface Node {
   responseBytes: number;
   /** Bytes that reads of files for fetches may still bring: they are spent of the same budget before they come. */
   readingBytes: number;
+  /** Bytes that were read ahead of readers or may be, of all partitions: spent of the same budget. */
+  aheadBytes: number;
   /** Bytes of recent batches in memory, of all partitions; kept below tidemark.ring.max.bytes. */
   recentBytes: number;
   /** Partitions that keep recent batches: the next to give some up is at the front. */

@@ -9,6 +9,7 @@
  */
 import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import { AHEADS_MAX, aheadsUntilMs, dropIdleAheads } from './ahead.ts';
 import { failLog, takeAnswer } from './answers.ts';
 import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { endOfEpoch, lastEpoch, withEpoch } from './epochs.ts';
@@ -21,6 +22,7 @@ import { pumpSyncs, settle, wantSync, writtenEnd } from './settle.ts';
 import { activeSegment, type Log } from './state.ts';
 import type { LogEvent } from './types.ts';
 
+export { type AheadRequest, aheadBytes, readAhead } from './ahead.ts';
 export { appendAsLeader } from './append.ts';
 export { appendOwn, roomOfLog } from './append-own.ts';
 export { openLog } from './opening.ts';
@@ -97,6 +99,7 @@ export function closeLog(log: Log, env: Env, out: Outbox): void {
   pumpSyncs(log, out);
   if (log.snapshotAt !== log.end) writeSnapshot(log, env, out);
   log.ring = null;
+  log.aheads = null;
   // Something is always asked, so that the event comes with its answer.
   out.push({ kind: 'makeFolder', path: log.folder, owner: log.owner, ticket: ask(log, { kind: 'tidy' }) });
 }
@@ -115,11 +118,12 @@ function goOnClosing(log: Log, out: Outbox, events: LogEvent[]): void {
 
 /** When the log next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
 export function logDeadlineMs(log: Log): number {
-  return Math.min(log.flushAtMs, log.expireAtMs);
+  return Math.min(log.flushAtMs, log.expireAtMs, aheadsUntilMs(log));
 }
 
 /** The deadline has come, or might have. */
 export function wakeLog(log: Log, env: Env, out: Outbox, events: LogEvent[]): void {
+  dropIdleAheads(log, env.nowMs);
   if (log.state !== 'open') return;
   if (env.nowMs >= log.flushAtMs) {
     wantSync(log);
@@ -163,6 +167,10 @@ export function checkLog(log: Log): void {
     assert(write.base > base, 'writes ascend');
     base = write.base;
   }
+  assert(
+    log.aheads === null || (log.aheads.length > 0 && log.aheads.length <= AHEADS_MAX),
+    'few ranges are read ahead',
+  );
   if (log.ring !== null) {
     const newest = log.ring.items[log.ring.items.length - 1];
     assert(newest === undefined || newest === null || newest.next === log.end, 'the ring ends with the log');

@@ -13,6 +13,7 @@
  */
 import type { Ids } from '../lib/ids.ts';
 import type { FileId } from '../lib/world.ts';
+import type { Ahead } from './ahead.ts';
 import type { EpochEntry } from './epochs.ts';
 import type { Opening } from './opening.ts';
 import type { Producer } from './producers.ts';
@@ -185,6 +186,8 @@ export interface Log {
   removesLeft: number;
   ring: Ring | null;
   cursors: Cursor[] | null;
+  /** Oldest first; never empty. */
+  aheads: readonly Ahead[] | null;
   jobs: ReadJob[] | null;
   opening: Opening | null;
   /** Every record below it is to be synced without further ado. */
@@ -234,6 +237,7 @@ export function createLog(options: LogOptions): Log {
     removesLeft: 0,
     ring: null,
     cursors: null,
+    aheads: null,
     jobs: null,
     opening: null,
     syncTo: 0,

@@ -36,7 +36,13 @@ export interface AppendOutcome {
 
 /** The answer to a read. Parts are whole batches in offset order; views that must not be changed. */
 export type ReadOutcome =
-  | { readonly kind: 'batches'; readonly parts: readonly Uint8Array[]; readonly sizeBytes: number }
+  | {
+      readonly kind: 'batches';
+      readonly parts: readonly Uint8Array[];
+      readonly sizeBytes: number;
+      /** The reader reads files in sequence and goes on here: worth a `readAhead`. */
+      readonly goesOnAt?: number;
+    }
   /** A LogEvent 'readDone' with this ticket follows. */
   | { readonly kind: 'pending'; readonly ticket: number }
   /** OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR. */
