@@ -19,7 +19,7 @@ import type { Connection, Node, Request } from './state.ts';
 export const ERROR_MESSAGE_CHARS_MAX = 2_000;
 
 /** The APIs whose error messages repeat names and values of the request. */
-const REPEATING: ReadonlySet<number> = new Set([19, 20, 32, 33, 37, 44, 57]);
+const REPEATING: ReadonlySet<number> = new Set([19, 20, 32, 33, 37, 44, 50, 57]);
 const ELLIPSIS = '…';
 
 /** Where the answers of these APIs keep messages: on top, and in the items of one list. */

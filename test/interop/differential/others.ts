@@ -11,11 +11,12 @@ const METADATA = 3;
 const API_VERSIONS = 18;
 const INIT_PRODUCER_ID = 22;
 const OFFSET_FOR_LEADER_EPOCH = 23;
+const DESCRIBE_SCRAM = 50;
 const DESCRIBE_CLUSTER = 60;
 const UNKNOWN_ID = 'AAAAAAAAAAAAAAAAAAAAAQ';
 /** The APIs that we serve: what else Kafka lists is left out of the comparison. */
 const SERVED: ReadonlySet<number> = new Set([
-  0, 1, 2, 3, 10, 18, 19, 20, 21, 22, 23, 29, 32, 33, 35, 37, 44, 46, 48, 55, 57, 60, 61, 74, 75,
+  0, 1, 2, 3, 10, 18, 19, 20, 21, 22, 23, 29, 32, 33, 35, 37, 44, 46, 48, 50, 55, 57, 60, 61, 74, 75,
 ]);
 
 function each(key: number, body: object | ((peer: Peer, version: number) => object), from = 0): Run {
@@ -326,5 +327,9 @@ export const OTHER_CASES: readonly [string, Run][] = [
     'DescribeCluster with what is allowed',
     each(DESCRIBE_CLUSTER, { endpointType: 1, includeClusterAuthorizedOperations: true }),
   ],
+  ...[null, [], ['nobody'], ['nobody', 'nobody'], ['', 'nobody']].map((users): [string, Run] => [
+    `DescribeUserScramCredentials of ${JSON.stringify(users)}`,
+    each(DESCRIBE_SCRAM, { users: users?.map((name) => ({ name })) ?? null }),
+  ]),
   ['DescribeCluster with fenced brokers', each(DESCRIBE_CLUSTER, { endpointType: 1, includeFencedBrokers: true })],
 ];
