@@ -10,32 +10,32 @@ import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../c
 import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { judge } from '../core/verify/checkers.ts';
-import {
-  type Complaint,
-  complain,
-  createHistory,
-  type History,
-  type HistoryPartition,
-} from '../core/verify/history.ts';
+import { type Complaint, complain, createHistory, type History } from '../core/verify/history.ts';
 import { type Actor, asAnyMachine } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
+import {
+  addAdministrators,
+  addProducers,
+  addReader,
+  NODE_NAME,
+  PORT,
+  partitionsOf,
+  REQUEST_TIMEOUT_MS,
+  TOPIC,
+} from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createDice } from './dice.ts';
 import { crashDisk } from './disk/disk.ts';
 import { drawPlan, drawScenario } from './plan.ts';
+import { beginReplayCheck, checkReplay, createReplayCheck, type ReplayCheck } from './replay-check.ts';
 import type { RunResult } from './result.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
 import { beginTroubles, fireTrouble, healAll, restartUs, type Troubles, troubleStart } from './trouble/fire.ts';
-import {
-  ADMINISTERING,
-  type AdministeringOptions,
-  forgetAdministrations,
-  isAdministeringDone,
-} from './workload/administering.ts';
+import { ADMINISTERING, forgetAdministrations, isAdministeringDone } from './workload/administering.ts';
 import { createObserver, type Observer } from './workload/observer.ts';
-import { forgetSends, PRODUCING, type ProducingOptions } from './workload/producing.ts';
-import { isReadingDone, READING, type ReadingOptions } from './workload/reading.ts';
+import { forgetSends, PRODUCING } from './workload/producing.ts';
+import { isReadingDone } from './workload/reading.ts';
 import {
   addActor,
   createWorld,
@@ -70,14 +70,6 @@ const AUDIT_MAX_MS = 60_000;
 /** Steps that a run may take, whatever its length, and for each millisecond of it: ten times what is usual. */
 const STEPS_MAX = 200_000;
 const STEPS_PER_MS_MAX = 10;
-const DELIVERY_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 2_000;
-const NODE_NAME = 'node-1';
-const PORT = 9092;
-const TOPIC = 'orders';
-/** The first of them is never deleted. */
-const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
-const ADMIN_TIMEOUT_MS = 6_000;
 
 const NODE = asAnyMachine<Node, NodeConfig>({
   create: createNode,
@@ -95,6 +87,7 @@ interface Run {
   readonly node: Actor;
   readonly troubles: Troubles;
   readonly hooks: Hooks;
+  readonly replay: ReplayCheck;
 }
 
 /** Plays one seed. */
@@ -126,8 +119,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
   world.stepsMax = STEPS_MAX + STEPS_PER_MS_MAX * plan.durationMs;
   world.network.mood.chunkPpm = plan.chunkPpm;
   world.network.mood.jitterUs = plan.jitterUs;
-  const partitions = partitionsOf(plan);
-  const history = createHistory(partitions);
+  const history = createHistory(partitionsOf(plan));
   const reached = (mark: string): void => world.env.reached(mark);
   const observer = createObserver(history, world, reached);
   const node = addActor(world, NODE_NAME, 'node', NODE, nodeConfig(plan));
@@ -143,104 +135,23 @@ function prepare(options: RunOptions, plan: Plan): Run {
   const hooks: Hooks = {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
     onDown: (_, actor, state) => onDown(world, observer, actor, state),
-    onStart: (_, actor) => troubleStart(world, troubles, actor),
+    onStart: (_, actor) => onStart(run, actor),
+    onChecked: (_, actor) => {
+      if (actor.disk !== null) checkReplay(run.replay, actor.state as Node, actor.disk, world.env);
+    },
   };
   startAt(world, node, 0);
-  plan.producers.forEach((producer, index) => {
-    const clientId = `producer-${index + 1}`;
-    const producing: ProducingOptions = {
-      observer,
-      partitions: partitions.map((_, partition) => partition),
-      everyMs: producer.everyMs,
-      burstMax: producer.burstMax,
-      valueBytesMax: producer.valueBytesMax,
-      producer: {
-        clientId,
-        bootstrap: [{ host: NODE_NAME, port: PORT }],
-        acks: producer.acks,
-        idempotent: producer.isIdempotent,
-        lingerMs: producer.lingerMs,
-        batchBytesMax: 4_096,
-        inFlightMax: producer.inFlightMax,
-        requestTimeoutMs: REQUEST_TIMEOUT_MS,
-        deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
-        retryBackoffMs: 50,
-        compression: producer.codec,
-        createsTopics: false,
-      },
-    };
-    startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), 20_000 + index * 1_000);
-  });
+  addProducers(world, observer, plan);
   addAdministrators(world, observer, plan);
   addReader(world, observer, 1, 'tail', 30_000);
   addReader(world, observer, 2, 'replay', 40_000);
-  return { world, plan, history, observer, node, troubles, hooks };
+  const run: Run = { world, plan, history, observer, node, troubles, hooks, replay: createReplayCheck() };
+  return run;
 }
 
-function partitionsOf({ partitions, administration }: Plan): HistoryPartition[] {
-  const list = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
-  const constant = list(partitions).map((partition): HistoryPartition => ({ topic: TOPIC, partition }));
-  if (administration === null) return constant;
-  const topics = COMING_TOPICS.slice(0, administration.topics);
-  const slots = topics.flatMap((topic) => {
-    return list(administration.partitionsMax).map((partition) => ({ topic, partition, isSlot: true }) as const);
-  });
-  return [...constant, ...slots];
-}
-
-function addAdministrators(world: World, observer: Observer, { administration }: Plan): void {
-  if (administration === null) return;
-  const { administrators, topics, partitionsMax, everyMs, deletePercent, attemptsMax } = administration;
-  for (let index = 0; index < administrators; index++) {
-    const clientId = `administrator-${index + 1}`;
-    const options: AdministeringOptions = {
-      observer,
-      topics: COMING_TOPICS.slice(0, topics).map((topic, place) => {
-        return { topic, deletePercent: place === 0 ? 0 : deletePercent };
-      }),
-      constant: TOPIC,
-      partitionsMax,
-      everyMs,
-      admin: {
-        clientId,
-        bootstrap: [{ host: NODE_NAME, port: PORT }],
-        requestTimeoutMs: REQUEST_TIMEOUT_MS,
-        timeoutMs: ADMIN_TIMEOUT_MS,
-        attemptsMax,
-        retryBackoffMs: 50,
-      },
-    };
-    startAt(world, addActor(world, clientId, 'client', ADMINISTERING, options), 25_000 + index * 1_000);
-  }
-}
-
-function addReader(
-  world: World,
-  observer: Observer,
-  reader: number,
-  mode: ReadingOptions['mode'],
-  atUs: number,
-): Actor {
-  const clientId = `${mode}-${reader}`;
-  const options: ReadingOptions = {
-    observer,
-    reader,
-    mode,
-    restMs: 2_500,
-    options: {
-      clientId,
-      bootstrap: [{ host: NODE_NAME, port: PORT }],
-      isolation: 'readUncommitted',
-      maxWaitMs: 250,
-      minBytes: 1,
-      maxBytes: mode === 'tail' ? 1_000_000 : 30_000,
-      requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      retryBackoffMs: 50,
-    },
-  };
-  const actor = addActor(world, clientId, 'client', READING, options);
-  startAt(world, actor, atUs);
-  return actor;
+function onStart({ world, troubles, replay }: Run, actor: Actor): void {
+  if (actor.disk !== null) beginReplayCheck(replay);
+  troubleStart(world, troubles, actor);
 }
 
 function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
