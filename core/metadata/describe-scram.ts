@@ -18,7 +18,7 @@ export function describeScram(image: MetadataImage, request: RequestOf<50>): Res
   for (const { name } of request.users ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
   if (counts.size === 0) for (const name of known.keys()) counts.set(name, 1);
   const results = [...counts].map(([user, count]) => resultOf(user, count, known.get(user)));
-  return { throttleTimeMs: 0, errorCode: ErrorCode.NONE, errorMessage: null, results };
+  return { throttleTimeMs: 0, errorCode: ErrorCode.NONE, errorMessage: '', results };
 }
 
 function resultOf(user: string, count: number, credentialInfos: Info[] | undefined): Result {
