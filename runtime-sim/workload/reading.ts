@@ -53,6 +53,8 @@ interface Line {
   /** -1 before the first batch of a topic that comes and goes. */
   session: number;
   topicId: string;
+  /** The topic that was believed to be there when the session began; '' for none. */
+  knownId: string;
   startedUs: number;
   isFromStart: boolean;
   /** When the next replay begins; Infinity while one is under way. */
@@ -92,6 +94,7 @@ function newSession(state: Reading, line: Line, isFromStart: boolean): void {
   line.startedUs = observer.time.nowUs;
   line.isFromStart = isFromStart;
   line.topicId = '';
+  line.knownId = observer.board.get(observer.history.partitions[line.partition]?.topic ?? '')?.topicId ?? '';
   line.session = -1;
   const named = observer.history.partitions[line.partition];
   if (named?.isSlot !== true) {
@@ -123,7 +126,16 @@ function beginFor(state: Reading, line: Line, topicId: string): void {
 function newLine(state: Reading, partition: number, seed: number): Line {
   const reader = newReader(state, partition, seed, 'earliest');
   const at = { againAtMs: Number.POSITIVE_INFINITY, isDone: false, seed };
-  const line: Line = { partition, reader, session: -1, topicId: '', startedUs: 0, isFromStart: true, ...at };
+  const line: Line = {
+    partition,
+    reader,
+    session: -1,
+    topicId: '',
+    knownId: '',
+    startedUs: 0,
+    isFromStart: true,
+    ...at,
+  };
   newSession(state, line, true);
   return line;
 }
@@ -178,8 +190,8 @@ function enterTopic(state: Reading, line: Line, topicId: string): void {
     complain(history, { checker: 'stale-topic', promise: 1, partition: line.partition, sentence });
     return;
   }
-  // The reader goes on at its position, wherever that is in the new log.
-  line.isFromStart &&= line.session < 0;
+  // The reader goes on at its position, wherever that is in the new log: it may have looked for the start of the old.
+  line.isFromStart &&= line.session < 0 && line.knownId === topicId;
   beginFor(state, line, topicId);
 }
 
