@@ -89,7 +89,7 @@ function findLostWrites(facts: Facts): Violation[] {
     const isThere = send.offset < 0 ? present[partition]?.has(send.value) : log.get(send.offset) === send.value;
     const bound = facts.bounds[partition] ?? 0;
     const instead = log.get(send.offset);
-    if (isThere || (instead === undefined && send.offset < bound)) continue;
+    if (isThere || (instead === undefined && bound > 0 && send.offset < bound)) continue;
     const what = instead === undefined ? 'nothing is there' : `value ${instead} is there`;
     const sentence = `value ${send.value} was acknowledged at ${nameOf(facts, partition)}@${send.offset}; ${what}`;
     report(found, 'lost-write', 1, partition, sentence);
