@@ -20,13 +20,7 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { recoveryPoint } from '../log/log.ts';
 import { marksWritten, type Starts, startsWritten } from './delete-records.ts';
 import { exitNode } from './exit.ts';
-import {
-  type CheckpointLine,
-  formatCheckpoint,
-  HIGH_WATERMARKS,
-  LOG_STARTS,
-  RECOVERY_POINTS,
-} from './files.ts';
+import { type CheckpointLine, formatCheckpoint, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 import { addLineName, addLineNames, createLineNames, hasLineName, type LineNames } from './line-names.ts';
 import { linesGone, type Removal, removeSetAside } from './removal.ts';
 import { say } from './say.ts';

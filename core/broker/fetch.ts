@@ -68,9 +68,10 @@ export function collect(node: Node, env: Env, fetch: Fetch, out: Outbox): Fetch[
 
 /** The read of a partition's log has ended: the slot that waited for it, if one did. */
 export function takeRead(node: Node, partition: Partition, ticket: number, outcome: ReadOutcome): FetchSlot | null {
-  const slot = partition.reads.get(ticket);
+  const slot = partition.reads?.get(ticket);
   if (slot === undefined) return null;
-  partition.reads.delete(ticket);
+  partition.reads?.delete(ticket);
+  if (partition.reads?.size === 0) partition.reads = null;
   const { fetch } = slot;
   charge(node, slot, -slot.readingBytes);
   fill(fetch, slot.answer, outcome);
@@ -211,6 +212,7 @@ function readSome(
   );
   touch(node, partition);
   if (outcome.kind === 'pending') {
+    partition.reads ??= new Map();
     partition.reads.set(outcome.ticket, slot);
     fetch.pendingReads += 1;
     fetch.bytes += most > 0 ? most : 1; // Reserved: how much it will be is not known yet.

@@ -137,7 +137,7 @@ export function checkNode(node: Node): void {
       aheadBytes += counted;
       checkLog(log);
       checkLeader(leader);
-      for (const slot of reads.values()) readingBytes += slot.readingBytes;
+      for (const slot of reads?.values() ?? []) readingBytes += slot.readingBytes;
     }
   }
   assert(readingBytes === node.readingBytes, 'the budget of reads does not add up');

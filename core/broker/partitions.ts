@@ -40,7 +40,7 @@ import { partitionOpened } from './topics.ts';
 export function createPartition(node: Node, topic: Topic, config: TopicConfig): Partition {
   const index = topic.partitions.length;
   const owner = nextOwner(node.ids);
-  const folder = `${node.folder}/${partitionName(topic.name, index)}`;
+  const folder = `${topic.stem}${index}`;
   const log = createLog({ owner, ids: node.ids, topic: topic.name, partition: index, folder, config: config.log });
   const partition: Partition = {
     kind: 'partition',
@@ -52,8 +52,8 @@ export function createPartition(node: Node, topic: Topic, config: TopicConfig): 
     leader: createLeader(log, config.inSyncMin),
     phase: 'waiting',
     subscriptions: [],
-    reads: new Map(),
-    lookups: new Map(),
+    reads: null,
+    lookups: null,
     isTouched: false,
     recentBytes: 0,
     aheadBytes: 0,

@@ -51,9 +51,9 @@ export function leaveReaders(node: Node, partition: Partition): void {
   failAll(leader, error, 'the topic was deleted', node.finished);
   failStart(node, partition, error);
   leader.epoch = -1;
-  for (const ticket of [...reads.keys()]) takeRead(node, partition, ticket, { kind: 'error', error });
+  for (const ticket of [...(reads?.keys() ?? [])]) takeRead(node, partition, ticket, { kind: 'error', error });
   const found = { error, offset: -1, timestampMs: -1, leaderEpoch: -1 };
-  for (const ticket of [...lookups.keys()]) finishLookup(node, partition, ticket, found);
+  for (const ticket of [...(lookups?.keys() ?? [])]) finishLookup(node, partition, ticket, found);
   for (const subscription of subscriptions.splice(0)) {
     subscription.partition = null;
     subscription.place = -1;

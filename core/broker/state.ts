@@ -32,6 +32,8 @@ export interface Topic {
   readonly name: string;
   /** As in the image, and in `partition.metadata` of each partition. */
   readonly id: string;
+  /** The paths of its folders, without the numbers at their ends: shared, for there may be 100,000. */
+  readonly stem: string;
   /** By partition number, without gaps. */
   readonly partitions: Partition[];
   /** Partitions whose logs are not open yet. */
@@ -56,10 +58,10 @@ export interface Partition extends Timed {
   phase: PartitionPhase;
   /** The fetch sessions that read it; each knows its place here. */
   readonly subscriptions: Subscription[];
-  /** Reads from files that a fetch waits for, by ticket. */
-  readonly reads: Map<number, FetchSlot>;
-  /** Searches by timestamp that ListOffsets waits for, by ticket. */
-  readonly lookups: Map<number, Lookup>;
+  /** Reads from files that a fetch waits for, by ticket; null for none. */
+  reads: Map<number, FetchSlot> | null;
+  /** Searches by timestamp that ListOffsets waits for, by ticket; null for none. */
+  lookups: Map<number, Lookup> | null;
   /** Whether it is in `Node.touched`. */
   isTouched: boolean;
   /** Bytes of recent batches that its log keeps in memory, as last counted. */

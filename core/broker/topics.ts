@@ -100,7 +100,8 @@ export function addTopic(node: Node, name: string, id: string): Topic {
   const { topics } = node;
   assert(!topics.byName.has(name), 'a name has one topic');
   assert(!topics.byId.has(id), 'an id has one topic');
-  const topic: Topic = { name, id, partitions: [], opening: 0, waits: [] };
+  const stem = `${node.folder}/${name}-`;
+  const topic: Topic = { name, id, stem, partitions: [], opening: 0, waits: [] };
   topics.byName.set(name, topic);
   topics.byId.set(id, topic);
   return topic;

@@ -27,6 +27,7 @@ export { appendAsLeader } from './append.ts';
 export { appendOwn, roomOfLog } from './append-own.ts';
 export { openLog } from './opening.ts';
 export { type ReadRequest, readLog } from './read.ts';
+export { canRest, openRested, restBytesMax, writeRest } from './rest.ts';
 export { recoveryPoint } from './settle.ts';
 export { createLog, type DamagedRange, type Log, type LogOptions } from './state.ts';
 export { findTimestamp, maxTimestamp, type TimestampOutcome } from './timestamp.ts';
@@ -104,15 +105,36 @@ export function closeLog(log: Log, env: Env, out: Outbox): void {
   out.push({ kind: 'makeFolder', path: log.folder, owner: log.owner, ticket: ask(log, { kind: 'tidy' }) });
 }
 
+/**
+ * Closes a log at once of which no file is open and nothing is under way, unwritten or unsynced; false, and nothing has
+ * happened, where that is not so: `closeLog` is for it. No event follows.
+ */
+export function closeResting(log: Log): boolean {
+  assert(log.state === 'open', 'only an open log is closed');
+  if ((log.asks !== null && log.asks.size > 0) || log.unsettled !== null || log.writes.length > 0) return false;
+  if (log.snapshotAt !== log.end || log.durable !== log.end) return false;
+  for (const segment of log.segments) {
+    if (segment.logFile + segment.indexFile + segment.timeFile > 0 || segment.tail !== null) return false;
+    if (segment.isOnDisk && segment.sealedAt < 0 && segment.lastTimeMs < segment.maxTimestampMs) return false;
+  }
+  log.ring = null;
+  rest(log);
+  return true;
+}
+
+function rest(log: Log): void {
+  log.state = 'closed';
+  log.asks = null;
+  log.expireAtMs = Infinity;
+}
+
 function goOnClosing(log: Log, out: Outbox, events: LogEvent[]): void {
   if (log.asks !== null && log.asks.size > 0) return;
   pumpSyncs(log, out);
   if (log.asks !== null && log.asks.size > 0) return;
   for (const segment of log.segments) closeFiles(log, segment, out);
   if (log.asks !== null && log.asks.size > 0) return;
-  log.state = 'closed';
-  log.asks = null;
-  log.expireAtMs = Infinity;
+  rest(log);
   events.push({ kind: 'closed' });
 }
 

@@ -9,7 +9,7 @@ import { closeFiles, openForAppend, pushTidy, removeSegment } from './files.ts';
 import { LOG_SUFFIX, nameOf, parentOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { type Opening, pushOpening } from './opening.ts';
 import { writeEpochs } from './roll.ts';
-import { activeSegment, createSegment, type Log, type Segment } from './state.ts';
+import { activeSegment, createSegment, dropBlank, type Log, type Segment } from './state.ts';
 import type { LogEvent } from './types.ts';
 
 /** Syncs whatever the scan touched or could not trust to be on the disk. */
@@ -57,6 +57,7 @@ export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox,
   }
   removeStraySnapshots(log, opening, out);
   if (!isSame(log, opening)) writeEpochs(log, out);
+  dropBlank(log);
   events.push({ kind: 'opened' });
 }
 
