@@ -14,24 +14,30 @@ import type { Node, Partition } from './state.ts';
 /** The share of tidemark.responses.max.bytes that may be spent on reading ahead. */
 const AHEAD_SHARE = 1 / 4;
 
-/** A reader has got `outcome`: the range that it asks next is read while it works, if it is one that goes on. */
-export function readOn(
-  node: Node,
-  env: Env,
-  partition: Partition,
-  slot: FetchSlot,
-  outcome: ReadOutcome,
-  out: Outbox,
-): void {
+/** A range to read ahead once the step has sent what it has to send: an answer must not wait for it. */
+export interface WantedAhead {
+  readonly partition: Partition;
+  readonly offset: number;
+  readonly sizeBytesMax: number;
+}
+
+/** A reader has got `outcome`: the range that it asks next is to be read while it works, if it is one that goes on. */
+export function readOn(node: Node, partition: Partition, slot: FetchSlot, outcome: ReadOutcome): void {
   if (outcome.kind !== 'batches' || outcome.goesOnAt === undefined) return;
   const { fetch, subscription } = slot;
   if (fetch.request.connection === null || node.stage !== 'serving') return;
   const sizeBytesMax = Math.min(subscription.asked.partitionMaxBytes, fetch.maxBytes, READ_BYTES_MAX);
+  node.wantedAheads.push({ partition, offset: outcome.goesOnAt, sizeBytesMax });
+}
+
+/** Begins to read a range, if there is memory to spare. */
+export function beginAhead(node: Node, env: Env, wanted: WantedAhead, out: Outbox): void {
+  const { partition, offset, sizeBytesMax } = wanted;
   const budgetBytes = node.config['tidemark.responses.max.bytes'];
   const spentBytes = node.responseBytes + node.readingBytes + node.aheadBytes;
   if (node.aheadBytes + sizeBytesMax > budgetBytes * AHEAD_SHARE || spentBytes > budgetBytes / 2) return;
-  const request = { offset: outcome.goesOnAt, sizeBytesMax, upTo: partition.leader.highWatermark };
-  readAhead(partition.log, env, request, out);
+  if (partition.phase !== 'log') return;
+  readAhead(partition.log, env, { offset, sizeBytesMax, upTo: partition.leader.highWatermark }, out);
   recountAhead(node, partition);
 }
 

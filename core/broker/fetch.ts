@@ -220,7 +220,7 @@ function readSome(
     charge(node, slot, Math.max(Math.min(most, READ_BYTES_MAX), oneBatch));
   } else {
     fill(fetch, slot.answer, outcome);
-    readOn(node, env, partition, slot, outcome, out);
+    readOn(node, partition, slot, outcome);
   }
   return slot;
 }

@@ -28,6 +28,7 @@ import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoin
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
 import { stepController, wakeController } from './controller-host.ts';
 import { harvest, ripen } from './fetch.ts';
+import { beginAhead } from './fetch-ahead.ts';
 import { checkSession, createSessions, type Fetch } from './fetch-sessions.ts';
 import { createLifecycle, wakeLifecycle } from './lifecycle.ts';
 import { settlePartition, stepPartition, wakePartition } from './partitions.ts';
@@ -93,6 +94,7 @@ export function createNode(config: NodeConfig): Node {
     pumping: [],
     ripe: [],
     finished: [],
+    wantedAheads: [],
     events: [],
     saidIdle: new Set(),
     complaints: { sinceMs: 0, count: 0, suppressed: 0 },
@@ -129,6 +131,7 @@ export function checkNode(node: Node): void {
   assert(node.pumping.length === 0, 'a connection was not pumped');
   assert(node.ripe.length === 0, 'a ripe fetch was not answered');
   assert(node.finished.length === 0, 'a finished produce was not answered');
+  assert(node.wantedAheads.length === 0, 'a range was not read ahead');
   checkHeap(node.deadlines);
   let readingBytes = 0;
   let aheadBytes = 0;
@@ -309,6 +312,11 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
     const connection = node.pumping.pop();
     if (connection !== undefined) {
       pumpConnection(node, env, connection, out);
+      continue;
+    }
+    const wanted = node.wantedAheads.pop();
+    if (wanted !== undefined) {
+      beginAhead(node, env, wanted, out);
       continue;
     }
     if (node.boot?.isDue === true && node.exit === null) {

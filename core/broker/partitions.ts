@@ -159,7 +159,7 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       sayCutBack(node, env, partition, event.offset, out);
       break;
     case 'readDone':
-      takeReadDone(node, env, partition, event, out);
+      takeReadDone(node, partition, event);
       break;
     case 'timestampFound':
       finishLookup(node, partition, event.ticket, event.found);
@@ -175,15 +175,9 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
   }
 }
 
-function takeReadDone(
-  node: Node,
-  env: Env,
-  partition: Partition,
-  event: Extract<LogEvent, { kind: 'readDone' }>,
-  out: Outbox,
-): void {
+function takeReadDone(node: Node, partition: Partition, event: Extract<LogEvent, { kind: 'readDone' }>): void {
   const slot = takeRead(node, partition, event.ticket, event.outcome);
-  if (slot !== null) readOn(node, env, partition, slot, event.outcome, out);
+  if (slot !== null) readOn(node, partition, slot, event.outcome);
 }
 
 /** A full disk refuses every append: that is said, but not as often. */

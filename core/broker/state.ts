@@ -20,6 +20,7 @@ import type { Lookup } from './api/02-list-offsets.ts';
 import type { Boot } from './boot.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { ControllerHost } from './controller-host.ts';
+import type { WantedAhead } from './fetch-ahead.ts';
 import type { Fetch, FetchSlot, Sessions, Subscription } from './fetch-sessions.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ProducerIds } from './producer-ids.ts';
@@ -192,6 +193,7 @@ export interface Node {
   readonly pumping: Connection[];
   readonly ripe: Fetch[];
   readonly finished: ProduceWait[];
+  readonly wantedAheads: WantedAhead[];
   readonly events: LogEvent[];
   /** How many lines about clients' faults may still be said in this interval. */
   /** Names of settings of which was said that they do not act yet. */

@@ -308,7 +308,8 @@ function read(state: State, file: OpenFile, effect: Extract<OnFile, { kind: 'rea
     });
   };
   file.busy += 1;
-  readOn(0);
+  // Answers that were sent before it leave first: waking a thread of the pool may take the processor from us.
+  process.nextTick(readOn, 0);
 }
 
 /** Bytes of a small read share a pool of Node's; those of a large one may be lent. */

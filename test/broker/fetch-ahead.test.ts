@@ -43,6 +43,16 @@ describe('a client that reads files in sequence', () => {
     expect(world.node.aheadBytes).toBe(0);
   });
 
+  it('has its answer before the next range is asked of the disk', () => {
+    const world = cold();
+    const client = world.connect();
+    for (const offset of [0, 3, 6]) fetch(world, client, offset);
+    world.effectsLeft = 1;
+    const body = fetchBody([wanted(0, 9, { partitionMaxBytes: MOST_BYTES })], { maxWaitMs: 0 });
+    world.send(client, KEY.fetch, 11, body);
+    expect(valuesOf(world.take(client, KEY.fetch, 11)).length).toBe(3);
+  });
+
   it('and goes away leaves nothing behind', () => {
     const world = cold();
     const client = world.connect();
