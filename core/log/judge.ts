@@ -2,7 +2,7 @@
  * Judging the records of a batch whose header cannot be believed, or whose topic asks for it.
  *
  * A producer's batch is trusted by its header. Its records are read where the header contradicts itself or says a time
- * that is out of range, where the topic is compacted (each record must have a key), and where it bounds how old a record
+ * that is out of range, where the topic is compacted (each record must have a key), and where it bounds how old they
  * may be. As in Apache Kafka the header's largest time is then set right by the records; what is wrong with single
  * records is said of each. Pure.
  */
@@ -99,7 +99,8 @@ function timeMessage(config: LogConfig, env: Env, timestampMs: number, index: nu
   const lowest = BigInt(env.wallMs) - bound(config.timestampBeforeMaxMs);
   const highest = BigInt(env.wallMs) + bound(config.timestampAfterMaxMs);
   const range = `[${lowest}, ${highest}]`;
-  return `Timestamp ${timestampMs} of message with offset ${index} is out of range. The timestamp should be within ${range}`;
+  const what = `Timestamp ${timestampMs} of message with offset ${index} is out of range`;
+  return `${what}. The timestamp should be within ${range}`;
 }
 
 function refusal(isUntimely: boolean, faults: readonly RecordFault[], count: number): Judged {

@@ -106,7 +106,10 @@ describe('records that are refused', () => {
       message: 'One or more records have been rejected due to invalid timestamp',
       faults: [1, 3].map((batchIndex) => ({
         batchIndex,
-        batchIndexErrorMessage: `Timestamp ${late} of message with offset ${batchIndex} is out of range. The timestamp should be within ${range}`,
+        batchIndexErrorMessage: [
+          `Timestamp ${late} of message with offset ${batchIndex} is out of range.`,
+          `The timestamp should be within ${range}`,
+        ].join(' '),
       })),
     });
   });
