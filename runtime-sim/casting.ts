@@ -1,6 +1,6 @@
 /**
- * Who takes part in a run beside the node: its producers, administrators and readers, as the plan has drawn them, and the
- * partitions that they use.
+ * Who takes part in a run beside the node: its producers, administrators and readers, as the plan has drawn them, and
+ * the partitions that they use.
  */
 import type { HistoryPartition } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';

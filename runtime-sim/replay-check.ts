@@ -2,8 +2,8 @@
  * Whether what lies on a node's disk comes to what the node has in memory: the newest sound checkpoint of the metadata,
  * and the log behind it, read from the simulated disk byte by byte and replayed, are the committed image.
  *
- * Everything below the high watermark is on the disk at any time, so this holds between any two steps. It costs a replay
- * of all metadata: it is done at the first commit of a life and then at one in so many.
+ * Everything below the high watermark is on the disk at any time, so this holds between any two steps. It costs a
+ * replay of all metadata: it is done at the first commit of a life and then at one in so many.
  */
 import type { Node } from '../core/broker/node.ts';
 import { CONTROLLER } from '../core/controller/machine.ts';

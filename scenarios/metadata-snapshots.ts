@@ -5,8 +5,7 @@ import { BUSY_ADMINISTRATION, SMALL_FILES } from './parts.ts';
 /** Snapshots, the log cut under them, and their loss. */
 export const METADATA_SNAPSHOTS: Scenario = {
   name: 'metadata-snapshots',
-  proves:
-    'The newest checkpoint that is whole, with the log behind it, is all that was acknowledged, whatever became of the others.',
+  proves: 'The newest whole checkpoint and the log behind it are all that was acknowledged, whatever became of others.',
   durationMs: 60_000,
   weight: 4,
   workload: BUSY_ADMINISTRATION,

@@ -3,8 +3,8 @@
  *
  * A question is asked again while its time lasts and its attempts are not used up, after a connection that was lost and
  * after errors that say 'again'. An attempt that nobody answered, or that was answered by an error behind which the
- * change may stand all the same, is counted in `unsureAttempts`: as long as it is not 0, the change may have been made,
- * or be made yet, once for each, whatever the last answer says. That a topic exists already may then be one's own doing.
+ * change may stand all the same, is counted in `unsureAttempts`: unless that is 0, the change may have been made, or be
+ * made yet, once for each, whatever the last answer says. That a topic exists already may then be one's own doing.
  *
  * Not done: any broker is asked, which is right in a cluster of one; leaders and the controller are not looked for.
  * A crash loses the administrator; questions without an event may have been carried out.

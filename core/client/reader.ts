@@ -80,7 +80,6 @@ export type ReaderEvent =
       readonly bytes: Uint8Array;
       readonly fromOffset: number;
       readonly highWatermark: number;
-      readonly topicId: string;
       readonly aborted: readonly AbortedTransaction[];
     }
   /** After a fatal error the reader stands still until `seekReader`. */
@@ -129,7 +128,6 @@ export const RETRY_BACKOFF_MS = 100;
 export const RETRY_BACKOFF_MAX_MS = 1000;
 const IN_FLIGHT_MAX = 5;
 const NO_BYTES = new Uint8Array(0);
-
 /** A reader that has not connected yet; it starts at the first 'wake'. */
 export function createReader(options: ReaderOptions): Reader {
   const { requestTimeoutMs = REQUEST_TIMEOUT_MS, retryBackoffMs = RETRY_BACKOFF_MS, createsTopics = false } = options;
@@ -287,9 +285,9 @@ function fetched(reader: Reader, env: Env, event: Answer, wish: FetchWish, event
   troubled(reader, env, answer.errorCode, events);
 }
 
-function complain({ position }: Reader, events: ReaderEvent[]): void {
-  const error = ErrorCode.CORRUPT_MESSAGE;
-  events.push({ kind: 'error', error, message: `the batch at offset ${position} is not sound`, fatal: false });
+function complain(reader: Reader, events: ReaderEvent[]): void {
+  const message = `the batch at offset ${reader.position} is not sound`;
+  events.push({ kind: 'error', error: ErrorCode.CORRUPT_MESSAGE, message, fatal: false });
 }
 
 /** Hands out the batches of a good answer. */
@@ -307,7 +305,6 @@ function taken(reader: Reader, env: Env, answer: FetchAnswer, wish: FetchWish, e
         bytes: found.bytes,
         fromOffset: reader.position,
         highWatermark: answer.highWatermark,
-        topicId: wish.topicId,
         aborted: answer.abortedTransactions ?? [],
       });
     }

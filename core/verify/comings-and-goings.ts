@@ -76,7 +76,8 @@ export function findStarts({ history }: Facts): Violation[] {
     const higher = list.find((start) => start.atUs < session.startedUs && offset < start.offset);
     if (higher !== undefined) {
       const where = partitionText(history, session.partition);
-      const sentence = `${where}@${offset} was read by a session that began after the log was found to begin at ${higher.offset}`;
+      const before = `the log was found to begin at ${higher.offset}`;
+      const sentence = `${where}@${offset} was read by a session that began after ${before}`;
       report(found, 'start-regression', session.partition, sentence);
     }
     if (session.isFromStart === true) list.push({ offset, atUs: reads.atUs[i] as number });

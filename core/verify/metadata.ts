@@ -5,8 +5,8 @@
  * The search keeps all states that the topic may be in, with the operations under way that have taken effect in each.
  * An operation that was answered takes effect once, between its start and its end; an attempt that nobody answered
  * once or never, between its start and the time when it can be carried out no more. Of two ways to one state the one
- * that has used up fewer of such attempts is kept: it can do all that the other can. A topic id that was never told stands
- * for itself until a description names it.
+ * that has used up fewer of such attempts is kept: it can do all that the other can. A topic id that was never told
+ * stands for itself until a description names it.
  */
 import { ErrorCode } from '../protocol/errors.ts';
 import {

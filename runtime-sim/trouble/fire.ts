@@ -6,9 +6,9 @@
  * effects of one step. recoveryCrash: the same, soon after a start and again and again. cleanStop: the operator stops
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
  * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
- * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks off. cut: silence between the node and a client, both ways or one. slowDisk: for
- * a while everything takes up to a hundred times as long. clockJump: the node's date is set. clientCrash: a client
- * process dies.
+ * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks
+ * off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything takes up to a
+ * hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies.
  */
 import type { Actor } from '../actor.ts';
 import { setWallSkew } from '../clock.ts';

@@ -197,9 +197,11 @@ function enterTopic(state: Reading, line: Line, topicId: string): void {
 
 function feed(state: Reading, line: Line, env: Env, input: NetworkInput | { kind: 'wake' }, out: Outbox): void {
   const events: ReaderEvent[] = [];
+  // What comes out of this step is the answer to the call that is out, which names the topic.
+  const topicId = line.reader.wish?.topicId ?? '';
   stepReader(line.reader, env, input, out, events);
   for (const event of events) {
-    if (event.kind === 'batch') takeBatch(state, line, env, event);
+    if (event.kind === 'batch') takeBatch(state, line, env, topicId, event);
     else if (event.fatal || event.error === ErrorCode.CORRUPT_MESSAGE) takeError(state, line, env, event, out);
   }
   const { reader } = line;
@@ -212,11 +214,17 @@ function feed(state: Reading, line: Line, env: Env, input: NetworkInput | { kind
   }
 }
 
-function takeBatch(state: Reading, line: Line, env: Env, event: Extract<ReaderEvent, { kind: 'batch' }>): void {
+function takeBatch(
+  state: Reading,
+  line: Line,
+  env: Env,
+  topicId: string,
+  event: Extract<ReaderEvent, { kind: 'batch' }>,
+): void {
   const { observer, mode } = state.options;
   const { history } = observer;
   const { highWatermark } = event;
-  enterTopic(state, line, event.topicId);
+  enterTopic(state, line, topicId);
   let isAcknowledged = false;
   for (const record of readRecords(event.bytes, env.codecs)) {
     if (record.offset < event.fromOffset) continue;

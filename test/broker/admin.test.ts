@@ -1,7 +1,6 @@
 /** Administration through a node: what is acknowledged holds at once, and after a crash. */
 import { describe, expect, it } from 'vitest';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
-import { mapValues } from '../../core/metadata/sharded-map.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { ResponseOf } from '../../core/protocol/messages/index.ts';
 import { batchOf, fetchBody, KEY, produce, produceBody, valuesOf, wanted } from './speaking.ts';
@@ -196,70 +195,6 @@ describe('DeleteTopics', () => {
   });
 });
 
-describe('the lead of a partition on a node that was alone', () => {
-  const states = (world: ToyWorld) =>
-    [...mapValues(world.node.image.topics.byId)].flatMap(({ partitions }) =>
-      partitions.map(({ leader, leaderRecoveryState }) => [leader, leaderRecoveryState]),
-    );
-
-  // Apache Kafka 4.4 writes the same: whoever led last is elected from nothing, and nobody says that it has recovered.
-  it.each(['process', 'power'] as const)('is marked as recovering after a %s crash, and stays so', (kind) => {
-    const { world } = started();
-    expect(states(world)).toEqual([
-      [1, 0],
-      [1, 0],
-    ]);
-    for (const _ of [1, 2]) {
-      world.crash(kind);
-      expect(states(world)).toEqual([
-        [1, 1],
-        [1, 1],
-      ]);
-    }
-  });
-
-  it('is not after a clean stop', () => {
-    const { world } = started();
-    world.push({ kind: 'stop' });
-    world.crash('power');
-    expect(states(world)).toEqual([
-      [1, 0],
-      [1, 0],
-    ]);
-  });
-});
-
-describe('a record that a topic refuses', () => {
-  it('is named by the answer of the versions that can, and costs the others nothing', () => {
-    const { world, client } = started();
-    create(world, client, wantedTopic('compacted', 1, [{ name: 'cleanup.policy', value: 'compact' }]));
-    const ask = (version: number) => {
-      const body = produceBody(0, batchOf(['a', 'b']), { topic: 'compacted' });
-      return world.ask(client, KEY.produce, version, body).responses[0]!.partitionResponses[0]!;
-    };
-    const message = 'Compacted topic cannot accept message without key in topic partition compacted-0';
-    expect(ask(9)).toMatchObject({
-      errorCode: ErrorCode.INVALID_RECORD,
-      recordErrors: [0, 1].map((batchIndex) => ({ batchIndex, batchIndexErrorMessage: message })),
-    });
-    expect(ask(7)).toMatchObject({ errorCode: ErrorCode.INVALID_RECORD, recordErrors: [], errorMessage: null });
-    expect(produce(world, client, 0, ['a']).recordErrors).toEqual([]);
-  });
-});
-
-describe('DescribeUserScramCredentials', () => {
-  it('knows nobody, and says so of each once', () => {
-    const { world, client } = started();
-    expect(world.ask(client, 50, 0, { users: null })).toMatchObject({ errorCode: 0, results: [] });
-    const users = ['a', 'b', 'b'].map((name) => ({ name }));
-    const told = world.ask(client, 50, 0, { users }).results.map(({ user, errorCode }) => [user, errorCode]);
-    expect(told).toEqual([
-      ['a', ErrorCode.RESOURCE_NOT_FOUND],
-      ['b', ErrorCode.DUPLICATE_RESOURCE],
-    ]);
-  });
-});
-
 describe('CreatePartitions', () => {
   it('is answered when the new ones can be produced to, and the old ones keep their records', () => {
     const { world, client } = started();
@@ -289,18 +224,6 @@ describe('DeleteRecords', () => {
     const early = world.ask(world.connect(), KEY.fetch, 11, fetchBody([wanted(0, 1)], { maxWaitMs: 0 }));
     expect(early.responses[0]!.partitions[0]!.errorCode).toBe(ErrorCode.OFFSET_OUT_OF_RANGE);
     expect(readAll(world, 'orders', 2)).toEqual(['0:2=c']);
-  });
-
-  it('is answered when a high watermark that reaches the start is written down too, or else refused', () => {
-    const { world, client } = started();
-    for (const value of ['a', 'b', 'c']) produce(world, client, 0, [value]);
-    world.fault = { kind: 'replace', on: 'replication-offset-checkpoint', error: 'noSpace' };
-    expect(deleteTo(world, client, 3).errorCode).toBe(ErrorCode.KAFKA_STORAGE_ERROR);
-    world.fault = null;
-    world.pass(1_000);
-    expect(deleteTo(world, client, 3)).toMatchObject({ errorCode: 0, lowWatermark: 3 });
-    const bytes = world.files.get('/data/node/replication-offset-checkpoint')?.bytes ?? new Uint8Array(0);
-    expect(new TextDecoder().decode(bytes)).toContain('orders 0 3');
   });
 
   it('takes -1 for all that readers can see, and never moves the start back', () => {

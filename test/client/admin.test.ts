@@ -130,7 +130,7 @@ describe('an administrator', () => {
     }
   });
 
-  it('says that a change may have been made when its answer was lost, and finds its own doing when it asks again', () => {
+  it('says that a change may have been made when its answer was lost, and finds its own doing later', () => {
     const scene = new Scene();
     scene.ask({ kind: 'describeTopic', topic: 'a' });
     scene.losses = 1;
