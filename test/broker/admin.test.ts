@@ -226,18 +226,6 @@ describe('DeleteRecords', () => {
     expect(readAll(world, 'orders', 2)).toEqual(['0:2=c']);
   });
 
-  it('is answered when a high watermark that reaches the start is written down too, or else refused', () => {
-    const { world, client } = started();
-    for (const value of ['a', 'b', 'c']) produce(world, client, 0, [value]);
-    world.fault = { kind: 'replace', on: 'replication-offset-checkpoint', error: 'noSpace' };
-    expect(deleteTo(world, client, 3).errorCode).toBe(ErrorCode.KAFKA_STORAGE_ERROR);
-    world.fault = null;
-    world.pass(1_000);
-    expect(deleteTo(world, client, 3)).toMatchObject({ errorCode: 0, lowWatermark: 3 });
-    const bytes = world.files.get('/data/node/replication-offset-checkpoint')?.bytes ?? new Uint8Array(0);
-    expect(new TextDecoder().decode(bytes)).toContain('orders 0 3');
-  });
-
   it('takes -1 for all that readers can see, and never moves the start back', () => {
     const { world, client } = started();
     for (const value of ['a', 'b', 'c']) produce(world, client, 0, [value]);
