@@ -16,6 +16,7 @@ import { describeError, errorCode } from './disk/errors.ts';
 import { createMemoryDisk } from './disk/memory.ts';
 import { type Exit, type Host, type Listening, runMachine, type Say } from './host.ts';
 import { type FolderLock, lockFolder } from './lock.ts';
+import { collectStartGarbage } from './start-garbage.ts';
 
 /** How a node is run. */
 export interface NodeOptions {
@@ -62,6 +63,7 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
     taken.release(true);
     return { kind: 'failed', exit: outcome };
   }
+  collectStartGarbage();
   const exited = host.exited.then((exit) => {
     taken.release(false);
     return exit;

@@ -5,8 +5,8 @@
  * Only a log that closed with nothing to be found out can rest: every index whole, no damage. Taken up again it is what
  * `opening.ts` would have found after a clean stop, and its files are opened by the first append or cold read, which
  * holds their sizes against what is believed here. The bytes are believed only of the very stop that wrote them; who
- * keeps them sees to that (`broker/rested.ts`). A crash leaves none, and then the folder is looked into. What a power loss
- * after the stop brings back, segments below the start of the log, lies there until then and is served to nobody.
+ * keeps them sees to that (`broker/rested.ts`). A crash leaves none, and then the folder is looked into. What a power
+ * loss after the stop brings back, segments below the start of the log, lies there until then and is served to nobody.
  */
 import { assert } from '../lib/assert.ts';
 import type { Reader } from '../lib/cursor.ts';

@@ -1,4 +1,4 @@
-/** Logs at rest: what was closed is taken up again without a look at its folder, and is what a look would have found. */
+/** Logs at rest: what was closed is taken up again as a look into its folder would have found it. */
 import { describe, expect, it } from 'vitest';
 import { Reader } from '../../core/lib/cursor.ts';
 import { Writer } from '../../core/lib/writer.ts';
