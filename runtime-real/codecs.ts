@@ -8,7 +8,7 @@
  * which every reader accepts.
  */
 import { createRequire } from 'node:module';
-import * as zlib from 'node:zlib';
+import type * as Zlib from 'node:zlib';
 import {
   CODEC_GZIP,
   CODEC_LZ4,
@@ -22,6 +22,7 @@ import {
   snappyPlainSize,
 } from '../core/protocol/compression.ts';
 import { lz4PlainSize, NOT_A_FRAME, zstdWindowSize } from '../core/protocol/inflation.ts';
+import { describeError } from './disk/errors.ts';
 
 const load = createRequire(import.meta.url);
 
@@ -44,23 +45,27 @@ interface ZstdWasm {
 interface NodeZstd {
   zstdCompressSync?: (bytes: Uint8Array, options: { params: { [id: number]: number } }) => Buffer;
   zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
-  constants: { ZSTD_c_compressionLevel?: number };
+  readonly constants: typeof Zlib.constants & { ZSTD_c_compressionLevel?: number };
 }
 
-const nodeZstd = zlib as unknown as NodeZstd;
 const ZSTD_LEVEL = 3;
+
+/** Node's own library: also loaded when it is first used. */
+function zlib(): typeof Zlib & NodeZstd {
+  return load('node:zlib') as typeof Zlib & NodeZstd;
+}
 
 let zstdWasm: ZstdWasm | null = null;
 let preparing: Promise<void> | null = null;
 
-/** Loads what cannot be loaded synchronously. Call it once the node listens; calling it again costs nothing. */
+/** Loads what cannot be loaded synchronously, for those who cannot wait for the first use; again, it costs nothing. */
 export function prepareCodecs(): Promise<void> {
   preparing ??= prepare();
   return preparing;
 }
 
 async function prepare(): Promise<void> {
-  if (nodeZstd.zstdCompressSync !== undefined) return;
+  if (zlib().zstdCompressSync !== undefined) return;
   const wasm = load('@bokuweb/zstd-wasm') as ZstdWasm;
   await wasm.init();
   zstdWasm = wasm;
@@ -77,7 +82,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 function compress(codec: Codec, bytes: Uint8Array, level?: number): Uint8Array {
   switch (codec) {
     case CODEC_GZIP:
-      return plain(zlib.gzipSync(bytes, level === undefined ? {} : { level }));
+      return plain(zlib().gzipSync(bytes, level === undefined ? {} : { level }));
     case CODEC_SNAPPY:
       return compressSnappy(bytes);
     case CODEC_LZ4:
@@ -99,9 +104,10 @@ function compressSnappy(bytes: Uint8Array): Uint8Array {
 }
 
 function compressZstd(bytes: Uint8Array, level: number): Uint8Array {
-  if (nodeZstd.zstdCompressSync !== undefined) {
-    const id = nodeZstd.constants.ZSTD_c_compressionLevel ?? 100;
-    return plain(nodeZstd.zstdCompressSync(bytes, { params: { [id]: level } }));
+  const { zstdCompressSync, constants } = zlib();
+  if (zstdCompressSync !== undefined) {
+    const id = constants.ZSTD_c_compressionLevel ?? 100;
+    return plain(zstdCompressSync(bytes, { params: { [id]: level } }));
   }
   return zstdWasm === null ? storeZstd(bytes) : zstdWasm.compress(plain(bytes), level);
 }
@@ -129,7 +135,7 @@ function decompress(codec: Codec, bytes: Uint8Array, bytesMax: number): Uint8Arr
   try {
     switch (codec) {
       case CODEC_GZIP:
-        return plain(zlib.gunzipSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
+        return plain(zlib().gunzipSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
       case CODEC_SNAPPY:
         return inflateSnappy(bytes, bytesMax);
       case CODEC_LZ4:
@@ -178,8 +184,9 @@ function inflateLz4(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarge
 const TOO_LARGE = new Error('inflates to more than is allowed');
 
 function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarge' | 'corrupt' {
-  if (nodeZstd.zstdDecompressSync !== undefined) {
-    return plain(nodeZstd.zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
+  const { zstdDecompressSync } = zlib();
+  if (zstdDecompressSync !== undefined) {
+    return plain(zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }));
   }
   const window = zstdWindowSize(bytes);
   if (window === NOT_A_FRAME) return 'corrupt';
@@ -203,7 +210,19 @@ function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarg
   return whole;
 }
 
-/** The codecs that a node in the real world is lent. */
-export function realCodecs(): Codecs {
-  return { compress, decompress };
+/**
+ * The codecs that a node in the real world is lent. With `trouble`, which hears what went wrong, the first zstd frame
+ * begins to load what the next ones need; without it that is left to `prepareCodecs`.
+ */
+export function realCodecs(trouble: ((text: string) => void) | null = null): Codecs {
+  if (trouble === null) return { compress, decompress };
+  return {
+    compress: (codec, bytes, level) => {
+      if (codec === CODEC_ZSTD && preparing === null) {
+        prepareCodecs().catch((error) => trouble(`zstd cannot be loaded: ${describeError(error)}`));
+      }
+      return compress(codec, bytes, level);
+    },
+    decompress,
+  };
 }

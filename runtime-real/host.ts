@@ -7,20 +7,13 @@
  * is acknowledged afterwards, and the exit code is EXIT_SOFTWARE. A crash of the process is a crash of the node.
  */
 import { randomBytes } from 'node:crypto';
+import { EXIT_SOFTWARE } from '../core/lib/exit-codes.ts';
 import { createQueue, dequeue, enqueue, type Queue } from '../core/lib/queue.ts';
-import type {
-  DiskInput,
-  Effect,
-  Env,
-  HostEffect,
-  Input,
-  NetworkEffect,
-  NetworkInput,
-  Outbox,
-} from '../core/lib/world.ts';
+import type { DiskInput, Effect, Env, HostEffect, Input, NetworkInput, Outbox } from '../core/lib/world.ts';
 import type { Codecs } from '../core/protocol/compression.ts';
 import { realCrc32c } from './checksum.ts';
 import type { Disk } from './disk/disk.ts';
+import { createLoans, type Loans } from './disk/loans.ts';
 import { createNet, type Net } from './net/net.ts';
 
 /** What a host runs: a node, or a toy in its place. */
@@ -38,7 +31,8 @@ export type Say = (level: SayLevel, text: string, fields: ReadonlyMap<string, st
 
 /** What a machine is given. */
 export interface HostOptions {
-  readonly createDisk: (complete: (input: DiskInput) => void) => Disk;
+  /** What the disk lends for large reads, the network gives back once it has been sent. */
+  readonly createDisk: (complete: (input: DiskInput) => void, loans: Loans) => Disk;
   readonly codecs: Codecs;
   readonly say: Say;
   /** Bytes of half-received frames on all connections. */
@@ -72,8 +66,6 @@ export interface Host {
   abort(reason: string): void;
 }
 
-/** The exit code of a node that found a mistake of ours (EX_SOFTWARE of BSD's sysexits). */
-export const EXIT_SOFTWARE = 70;
 /** Inputs in one turn of the event loop, so that a flood cannot keep sockets from being flushed. */
 export const TURN_INPUTS_MAX = 4_096;
 /** How long the end of a node waits for the disk, ms: a sync that a broken device never answers must not hold it up. */
@@ -103,13 +95,15 @@ interface State {
 export function runMachine(machine: Machine, options: HostOptions): Host {
   const ready = deferred<readonly Listening[] | Exit>();
   const exited = deferred<Exit>();
+  const loans = createLoans();
   const accept = (input: Input): void => take(state, input);
   const state: State = {
     machine,
     options,
     env: { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: options.codecs, reached: () => {} },
-    disk: options.createDisk(accept),
+    disk: options.createDisk(accept, loans),
     net: createNet(accept, {
+      released: loans.giveBack,
       isBehind: () => state.queue.size > 0,
       frameBudgetBytes: options.frameBudgetBytes,
       connectionsMax: options.connectionsMax,
@@ -185,9 +179,7 @@ function carryOut(state: State, effect: Effect): void {
     case 'pause':
     case 'resume':
     case 'close':
-      // The disk's 'close' names a file, the network's a connection.
-      if (effect.kind === 'close' && 'file' in effect) state.disk.execute(effect);
-      else state.net.execute(effect as NetworkEffect);
+      state.net.execute(effect);
       return;
     case 'entropy': {
       const bytes = new Uint8Array(randomBytes(effect.length));

@@ -9,12 +9,14 @@ import path from 'node:path';
 import { createNode, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import type { Listener } from '../core/config/values.ts';
-import { prepareCodecs, realCodecs } from './codecs.ts';
+import { EXIT_CANNOT_RUN } from '../core/lib/exit-codes.ts';
+import { realCodecs } from './codecs.ts';
 import { createDisk } from './disk/disk.ts';
 import { describeError, errorCode } from './disk/errors.ts';
 import { createMemoryDisk } from './disk/memory.ts';
 import { type Exit, type Host, type Listening, runMachine, type Say } from './host.ts';
 import { type FolderLock, lockFolder } from './lock.ts';
+import { collectStartGarbage } from './start-garbage.ts';
 
 /** How a node is run. */
 export interface NodeOptions {
@@ -32,9 +34,6 @@ export type Started =
   | { readonly kind: 'started'; readonly host: Host; readonly listening: readonly Listening[] }
   | { readonly kind: 'failed'; readonly exit: Exit };
 
-/** The exit code of a node that cannot run here: port in use, folder not ours. */
-export const EXIT_CANNOT_RUN = 1;
-
 /** Of the file handles that the system grants, connections may take this share: logs must never lack them. */
 const CONNECTIONS_SHARE = 0.75;
 
@@ -49,8 +48,9 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
   const host = runMachine(
     { step: (env, input, out) => stepNode(node, env, input, out), deadlineMs: () => nodeDeadlineMs(node) },
     {
-      createDisk: options.disk === 'files' ? createDisk : createMemoryDisk,
-      codecs: realCodecs(),
+      createDisk: (complete, loans) =>
+        options.disk === 'files' ? createDisk(complete, undefined, loans) : createMemoryDisk(complete),
+      codecs: realCodecs((text) => options.say('warn', text, new Map())),
       say: options.say,
       frameBudgetBytes: config['tidemark.frames.max.bytes'],
       connectionsMax: Math.min(config['max.connections'], Math.floor(fileHandlesMax() * CONNECTIONS_SHARE)),
@@ -63,7 +63,7 @@ export async function startHost(config: NodeConfig, options: NodeOptions): Promi
     taken.release(true);
     return { kind: 'failed', exit: outcome };
   }
-  prepareCodecs().catch((error) => options.say('warn', `zstd cannot be loaded: ${describeError(error)}`, new Map()));
+  collectStartGarbage();
   const exited = host.exited.then((exit) => {
     taken.release(false);
     return exit;

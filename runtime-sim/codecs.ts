@@ -60,12 +60,21 @@ function join(parts: readonly Uint8Array[]): Uint8Array {
 
 const STORED_BLOCK_MAX = 128 * 1024; // What RFC 8878 allows one block.
 
+/**
+ * A frame of one segment that tells its size: a reader then needs no window, whose 128 KB for every small batch were a
+ * tenth of a run's time.
+ */
 function storeZstd(bytes: Uint8Array): Uint8Array {
-  const parts: Uint8Array[] = [new Uint8Array([0x28, 0xb5, 0x2f, 0xfd, 0x00, 7 << 3])];
+  const head = new Uint8Array(9);
+  const view = new DataView(head.buffer);
+  view.setUint32(0, 0xfd2fb528, true);
+  head[4] = 0xa0; // The size in four bytes, a single segment.
+  view.setUint32(5, bytes.length, true);
+  const parts: Uint8Array[] = [head];
   for (let at = 0; at < bytes.length || at === 0; at += STORED_BLOCK_MAX) {
     const block = bytes.subarray(at, at + STORED_BLOCK_MAX);
-    const head = (block.length << 3) | (at + STORED_BLOCK_MAX >= bytes.length ? 1 : 0);
-    parts.push(new Uint8Array([head & 255, (head >> 8) & 255, (head >> 16) & 255]), block);
+    const mark = (block.length << 3) | (at + STORED_BLOCK_MAX >= bytes.length ? 1 : 0);
+    parts.push(new Uint8Array([mark & 255, (mark >> 8) & 255, (mark >> 16) & 255]), block);
   }
   return join(parts);
 }

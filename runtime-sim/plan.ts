@@ -3,7 +3,7 @@
  * free.
  */
 import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
-import type { Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
+import type { AdministrationPlan, Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
 
 const ENTITY = {
   scenario: 0,
@@ -11,6 +11,7 @@ const ENTITY = {
   producers: 100,
   troubles: 300,
   settings: 500,
+  administration: 700,
 } as const;
 
 function drawn(dice: Dice, entity: number, range: Range): number {
@@ -48,6 +49,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     durationMs,
     partitions: drawn(dice, ENTITY.shape, workload.partitions),
     producers,
+    administration: drawAdministration(dice, scenario),
     settings: scenario.settings.map(
       (choice, index) => [choice.name, pick(dice, SITE.settings, ENTITY.settings + index, choice.values)] as const,
     ),
@@ -70,5 +72,19 @@ function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerP
     everyMs: drawn(dice, entity, workload.everyMs),
     burstMax: drawn(dice, entity, workload.burstMax),
     valueBytesMax: drawn(dice, entity, workload.valueBytesMax),
+  };
+}
+
+function drawAdministration(dice: Dice, { workload }: Scenario): AdministrationPlan | null {
+  const { administration } = workload;
+  const entity = ENTITY.administration;
+  if (administration === undefined || below(dice, SITE.plan, entity, 100) >= administration.percent) return null;
+  return {
+    administrators: drawn(dice, entity, administration.administrators),
+    topics: drawn(dice, entity, administration.topics),
+    partitionsMax: drawn(dice, entity, administration.partitionsMax),
+    everyMs: drawn(dice, entity, administration.everyMs),
+    deletePercent: drawn(dice, entity, administration.deletePercent),
+    attemptsMax: pick(dice, SITE.plan, entity, [1, 1, 3]),
   };
 }

@@ -34,6 +34,11 @@ export interface RunFigures {
   readonly failed: number;
   readonly unknown: number;
   readonly reads: number;
+  /** Questions of administrators about topics that were answered, and those of which nobody knows. */
+  readonly administrations: number;
+  readonly administrationsLost: number;
+  /** Deletions of records that were acknowledged. */
+  readonly recordsDeletions: number;
   readonly crashes: number;
   readonly powerLosses: number;
   readonly recoveriesCrashed: number;

@@ -13,17 +13,29 @@ import { judge } from '../core/verify/checkers.ts';
 import { type Complaint, complain, createHistory, type History } from '../core/verify/history.ts';
 import { type Actor, asAnyMachine } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
+import {
+  addAdministrators,
+  addProducers,
+  addReader,
+  NODE_NAME,
+  PORT,
+  partitionsOf,
+  REQUEST_TIMEOUT_MS,
+  TOPIC,
+} from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createDice } from './dice.ts';
 import { crashDisk } from './disk/disk.ts';
 import { drawPlan, drawScenario } from './plan.ts';
+import { beginReplayCheck, checkReplay, createReplayCheck, type ReplayCheck } from './replay-check.ts';
 import type { RunResult } from './result.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
 import { beginTroubles, fireTrouble, healAll, restartUs, type Troubles, troubleStart } from './trouble/fire.ts';
+import { ADMINISTERING, forgetAdministrations, isAdministeringDone } from './workload/administering.ts';
 import { createObserver, type Observer } from './workload/observer.ts';
-import { forgetSends, PRODUCING, type ProducingOptions } from './workload/producing.ts';
-import { isReadingDone, READING, type ReadingOptions } from './workload/reading.ts';
+import { forgetSends, PRODUCING } from './workload/producing.ts';
+import { isReadingDone } from './workload/reading.ts';
 import {
   addActor,
   createWorld,
@@ -58,11 +70,6 @@ const AUDIT_MAX_MS = 60_000;
 /** Steps that a run may take, whatever its length, and for each millisecond of it: ten times what is usual. */
 const STEPS_MAX = 200_000;
 const STEPS_PER_MS_MAX = 10;
-const DELIVERY_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 2_000;
-const NODE_NAME = 'node-1';
-const PORT = 9092;
-const TOPIC = 'orders';
 
 const NODE = asAnyMachine<Node, NodeConfig>({
   create: createNode,
@@ -80,6 +87,7 @@ interface Run {
   readonly node: Actor;
   readonly troubles: Troubles;
   readonly hooks: Hooks;
+  readonly replay: ReplayCheck;
 }
 
 /** Plays one seed. */
@@ -111,9 +119,9 @@ function prepare(options: RunOptions, plan: Plan): Run {
   world.stepsMax = STEPS_MAX + STEPS_PER_MS_MAX * plan.durationMs;
   world.network.mood.chunkPpm = plan.chunkPpm;
   world.network.mood.jitterUs = plan.jitterUs;
-  const partitions = Array.from({ length: plan.partitions }, (_, partition) => ({ topic: TOPIC, partition }));
-  const history = createHistory(partitions);
-  const observer = createObserver(history, world);
+  const history = createHistory(partitionsOf(plan));
+  const reached = (mark: string): void => world.env.reached(mark);
+  const observer = createObserver(history, world, reached);
   const node = addActor(world, NODE_NAME, 'node', NODE, nodeConfig(plan));
   node.clock.driftPpm = plan.driftPpm;
   const troubles: Troubles = {
@@ -122,69 +130,35 @@ function prepare(options: RunOptions, plan: Plan): Run {
     struck: new Map(),
     isHealed: false,
     onRot: (path) => noteRot(history, path),
+    onHold: (isHeld) => noteHold(history, world.nowUs, isHeld),
   };
   const hooks: Hooks = {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
     onDown: (_, actor, state) => onDown(world, observer, actor, state),
-    onStart: (_, actor) => troubleStart(world, troubles, actor),
-  };
-  startAt(world, node, 0);
-  plan.producers.forEach((producer, index) => {
-    const clientId = `producer-${index + 1}`;
-    const producing: ProducingOptions = {
-      observer,
-      partitions: partitions.map((_, partition) => partition),
-      everyMs: producer.everyMs,
-      burstMax: producer.burstMax,
-      valueBytesMax: producer.valueBytesMax,
-      producer: {
-        clientId,
-        bootstrap: [{ host: NODE_NAME, port: PORT }],
-        acks: producer.acks,
-        idempotent: producer.isIdempotent,
-        lingerMs: producer.lingerMs,
-        batchBytesMax: 4_096,
-        inFlightMax: producer.inFlightMax,
-        requestTimeoutMs: REQUEST_TIMEOUT_MS,
-        deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
-        retryBackoffMs: 50,
-        compression: producer.codec,
-      },
-    };
-    startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), 20_000 + index * 1_000);
-  });
-  addReader(world, observer, 1, 'tail', 30_000);
-  addReader(world, observer, 2, 'replay', 40_000);
-  return { world, plan, history, observer, node, troubles, hooks };
-}
-
-function addReader(
-  world: World,
-  observer: Observer,
-  reader: number,
-  mode: ReadingOptions['mode'],
-  atUs: number,
-): Actor {
-  const clientId = `${mode}-${reader}`;
-  const options: ReadingOptions = {
-    observer,
-    reader,
-    mode,
-    restMs: 2_500,
-    options: {
-      clientId,
-      bootstrap: [{ host: NODE_NAME, port: PORT }],
-      isolation: 'readUncommitted',
-      maxWaitMs: 250,
-      minBytes: 1,
-      maxBytes: mode === 'tail' ? 1_000_000 : 30_000,
-      requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      retryBackoffMs: 50,
+    onStart: (_, actor) => onStart(run, actor),
+    onChecked: (_, actor) => {
+      if (actor.disk !== null) checkReplay(run.replay, actor.state as Node, actor.disk, world.env);
     },
   };
-  const actor = addActor(world, clientId, 'client', READING, options);
-  startAt(world, actor, atUs);
-  return actor;
+  startAt(world, node, 0);
+  addProducers(world, observer, plan);
+  addAdministrators(world, observer, plan);
+  addReader(world, observer, 1, 'tail', 30_000);
+  addReader(world, observer, 2, 'replay', 40_000);
+  const run: Run = { world, plan, history, observer, node, troubles, hooks, replay: createReplayCheck() };
+  return run;
+}
+
+function onStart({ world, troubles, replay }: Run, actor: Actor): void {
+  if (actor.disk !== null) beginReplayCheck(replay);
+  troubleStart(world, troubles, actor);
+}
+
+function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
+  const last = holds[holds.length - 1];
+  const isOpen = last !== undefined && last.toUs < 0;
+  if (isHeld && !isOpen) holds.push({ fromUs: nowUs, toUs: -1 });
+  else if (!isHeld && isOpen) last.toUs = nowUs;
 }
 
 function noteRot(history: History, path: string): void {
@@ -198,6 +172,8 @@ function noteRot(history: History, path: string): void {
 
 function onDown(world: World, observer: Observer, actor: Actor, state: unknown): void {
   if (actor.machine === PRODUCING) forgetSends(observer, state);
+  if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
+  if (actor.role === 'node') observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {
     tellLine(world, actor.name, 'is switched off and on: a sync has failed');
     crashDisk(actor.disk, world.dice, true);
@@ -219,21 +195,39 @@ function play(run: Run): Complaint | null {
     // Clients need a moment too: their back-off and their time-outs.
     runUntil(world, world.nowUs + 2 * REQUEST_TIMEOUT_MS * 1000, hooks);
     const servedUs = world.nowUs;
+    history.calmUs = servedUs;
     runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
     for (const actor of world.actors) {
-      if (actor.machine === PRODUCING) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
+      const isWorking = actor.machine === PRODUCING || actor.machine === ADMINISTERING;
+      if (isWorking) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
     }
-    if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => observer.openSends === 0)) {
-      return late('unanswered', `${observer.openSends} sends had no answer ${ANSWER_MAX_MS} ms after the last of them`);
+    if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => isQuiet(run))) {
+      const open = `${observer.openSends} sends and ${observer.openAdministrations} questions of administrators`;
+      return late('unanswered', `${open} had no answer ${ANSWER_MAX_MS} ms after the last of them`);
     }
-    for (const send of history.sends) {
-      if (send.sentUs < servedUs || send.outcome === 'acknowledged') continue;
-      return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
-    }
-    return audit(run);
+    return notServed(history, servedUs) ?? audit(run);
   } catch (thrown) {
     return raised(thrown);
   }
+}
+
+function isQuiet({ world, observer }: Run): boolean {
+  if (observer.openSends > 0) return false;
+  return world.actors.every((actor) => actor.machine !== ADMINISTERING || isAdministeringDone(actor.state));
+}
+
+/** What was asked when all was well must have been done. A topic that comes and goes may just have been gone. */
+function notServed({ sends, operations, partitions }: History, servedUs: number): Complaint | null {
+  for (const send of sends) {
+    const isSlot = partitions[send.partition]?.isSlot === true;
+    if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isSlot) continue;
+    return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
+  }
+  for (const { topic, action, startUs, unsureAttempts } of operations) {
+    if (startUs < servedUs || unsureAttempts === 0) continue;
+    return late('not-served', `to ${action.kind} ${topic}, asked when all was well, had no certain answer`);
+  }
+  return null;
 }
 
 function audit(run: Run): Complaint | null {
@@ -281,6 +275,9 @@ function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult 
       failed: count('failed'),
       unknown: count('unknown'),
       reads: history.reads.offset.length,
+      administrations: history.operations.filter(({ answer }) => answer !== null).length,
+      administrationsLost: history.operations.filter(({ answer }) => answer === null).length,
+      recordsDeletions: history.cuts.filter(({ lowWatermark }) => lowWatermark >= 0).length,
       crashes: world.figures.crashes,
       powerLosses: world.figures.powerLosses,
       recoveriesCrashed: world.figures.recoveriesCrashed,

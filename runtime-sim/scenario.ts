@@ -15,6 +15,7 @@ export type Family =
   | 'failedRead'
   | 'rot'
   | 'indexRot'
+  | 'checkpointRot'
   | 'reset'
   | 'cut'
   | 'slowDisk'
@@ -54,6 +55,22 @@ export interface WorkloadRange {
   readonly valueBytesMax: Range;
   /** Codec ids: drawn for each producer. */
   readonly codecs: readonly (0 | 1 | 2 | 4)[];
+  /** What administrators do; absent for none. */
+  readonly administration?: AdministrationRange;
+}
+
+/** What administrators do in a scenario, with topics that come and go beside the constant one. */
+export interface AdministrationRange {
+  /** In so many of a hundred seeds; in the others there is none. */
+  readonly percent: number;
+  readonly administrators: Range;
+  /** Topics; the first of them is never deleted. */
+  readonly topics: Range;
+  readonly partitionsMax: Range;
+  /** Between two actions of one administrator, on average. */
+  readonly everyMs: Range;
+  /** In a hundred actions on a topic that may be deleted, how many delete it. */
+  readonly deletePercent: Range;
 }
 
 /** A named story. */
@@ -90,12 +107,23 @@ export interface ProducerPlan {
   readonly valueBytesMax: number;
 }
 
+/** Administration as a seed drew it. */
+export interface AdministrationPlan {
+  readonly administrators: number;
+  readonly topics: number;
+  readonly partitionsMax: number;
+  readonly everyMs: number;
+  readonly deletePercent: number;
+  readonly attemptsMax: number;
+}
+
 /** What one seed does: the scenario with every range drawn. Plain data. */
 export interface Plan {
   readonly scenario: string;
   readonly durationMs: number;
   readonly partitions: number;
   readonly producers: readonly ProducerPlan[];
+  readonly administration: AdministrationPlan | null;
   readonly settings: readonly (readonly [name: string, value: number | string])[];
   readonly troubles: readonly TroublePlan[];
   readonly chunkPpm: number;

@@ -125,8 +125,8 @@ export function traceEffect(trace: Trace, actor: number, effect: Effect): void {
       mix(trace, effect.size);
       break;
     case 'sync':
-    case 'close':
-      mix(trace, 'file' in effect ? effect.file : effect.connection);
+    case 'closeFile':
+      mix(trace, effect.file);
       break;
     case 'replace':
       mixText(trace, effect.path);

@@ -87,6 +87,8 @@ export interface Hooks {
   readonly onDown: (world: World, actor: Actor, state: unknown) => void;
   /** An actor has just been started. */
   readonly onStart: (world: World, actor: Actor) => void;
+  /** Invariants are being checked, and an actor has taken a step whose effects are not carried out yet. */
+  readonly onChecked: (world: World, actor: Actor) => void;
 }
 
 /** Thrown by a run that takes more steps than it may: somebody asks again and again. */
@@ -226,7 +228,10 @@ export function stepActor(world: World, actor: Actor, input: Input, hooks: Hooks
   env.wallMs = wallMs(actor.clock, world.nowUs);
   const out: Outbox = [];
   actor.machine.step(actor.state, env, input, out);
-  if (world.checks) actor.machine.check(actor.state);
+  if (world.checks) {
+    actor.machine.check(actor.state);
+    hooks.onChecked(world, actor);
+  }
   plan(world, actor);
   carryOut(world, actor, out, hooks);
 }
@@ -311,9 +316,8 @@ function isDiskEffect(effect: Effect): effect is DiskEffect {
     case 'say':
     case 'ready':
     case 'exit':
-      return false;
     case 'close':
-      return 'file' in effect;
+      return false;
     default:
       return true;
   }

@@ -1,5 +1,6 @@
 /** Every scenario, in the order in which `sim list` shows them. A new one is a file and a line here. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
+import { ADMINISTRATION } from './administration.ts';
 import { BIT_ROT } from './bit-rot.ts';
 import { CALM } from './calm.ts';
 import { CLEAN_RESTART } from './clean-restart.ts';
@@ -8,7 +9,10 @@ import { CRASH_IN_RECOVERY } from './crash-in-recovery.ts';
 import { CRASH_PLAIN } from './crash-plain.ts';
 import { FAILED_SYNC } from './failed-sync.ts';
 import { FULL_DISK } from './full-disk.ts';
+import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
+import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
 import { POWER_LOSS } from './power-loss.ts';
+import { RECREATE_UNDER_LOAD } from './recreate-under-load.ts';
 import { RESETS_AND_CUTS } from './resets-and-cuts.ts';
 import { ROLL_AND_RESTART } from './roll-and-restart.ts';
 import { SLOW_DISK } from './slow-disk.ts';
@@ -27,4 +31,8 @@ export const SCENARIOS: readonly Scenario[] = [
   CLEAN_RESTART,
   SLOW_DISK,
   CALM,
+  ADMINISTRATION,
+  RECREATE_UNDER_LOAD,
+  METADATA_POWER_LOSS,
+  METADATA_SNAPSHOTS,
 ];

@@ -13,4 +13,12 @@ export const REQUIRED_MARKS: readonly string[] = [
   'log.recovery.torn_tail',
   'log.roll.index',
   'log.roll.time',
+  // A topic was deleted, the node went down, and the name came again.
+  'sim.admin.recreated_across_crash',
+  // The node went down with a question of an administrator, and a description told later what had become of it.
+  'sim.admin.lost_and_found',
+  'raft.snapshot.written',
+  'raft.opening.snapshot',
+  'raft.opening.bad_snapshot',
+  'raft.log.cut',
 ];

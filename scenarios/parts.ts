@@ -1,5 +1,15 @@
 /** Pieces that several scenarios share. Data only. */
-import type { SettingChoice, WorkloadRange } from '../runtime-sim/scenario.ts';
+import type { AdministrationRange, SettingChoice, WorkloadRange } from '../runtime-sim/scenario.ts';
+
+/** An administrator now and then, in a third of the seeds: he must not disturb anybody. */
+export const SOME_ADMINISTRATION: AdministrationRange = {
+  percent: 35,
+  administrators: [1, 1],
+  topics: [1, 3],
+  partitionsMax: [1, 2],
+  everyMs: [300, 900],
+  deletePercent: [5, 15],
+};
 
 /** Three or so processes that keep a node busy without drowning it: some 2,000 batches in a minute. */
 export const STEADY_LOAD: WorkloadRange = {
@@ -11,7 +21,30 @@ export const STEADY_LOAD: WorkloadRange = {
   burstMax: [1, 6],
   valueBytesMax: [8, 700],
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
+  administration: SOME_ADMINISTRATION,
 };
+
+/** Administrators who never rest, beside a lighter load than usual. */
+export const BUSY_ADMINISTRATION: WorkloadRange = {
+  ...STEADY_LOAD,
+  producers: [2, 3],
+  partitions: [1, 1],
+  everyMs: [50, 120],
+  administration: {
+    percent: 100,
+    administrators: [1, 2],
+    topics: [2, 3],
+    partitionsMax: [1, 3],
+    everyMs: [60, 250],
+    deletePercent: [5, 20],
+  },
+};
+
+/** The settings that decide how often the metadata log is cut under a checkpoint, small enough that it often is. */
+export const SMALL_METADATA: readonly SettingChoice[] = [
+  { name: 'metadata.log.max.record.bytes.between.snapshots', values: [300, 1_500, 6_000, 20_971_520] },
+  { name: 'metadata.log.segment.bytes', values: [3_000, 10_000, 1_073_741_824] },
+];
 
 /** The settings that decide how files are cut, small enough that a minute sees everything roll. */
 export const SMALL_FILES: readonly SettingChoice[] = [

@@ -4,12 +4,13 @@
  * An answer is encoded at once and charged to the connection's window and the node's budget; it leaves when all
  * requests before it have been answered, which `connections.ts` sees to before the step ends.
  *
- * What a client has written may come back to it in an error's message, where it must fit a string of the oldest
- * versions: messages are cut here, for all APIs. An answer that still cannot be written ends its connection only.
+ * What a client has written may come back to it in an error's message: messages are cut here, for all APIs. So is any
+ * string that an old version cannot say (`protocol/fit.ts`). An answer that still cannot be written ends its connection
+ * only.
  */
 import { ProtocolError } from '../lib/protocol-error.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { encodeResponse } from '../protocol/codec.ts';
+import { encodeResponse, fitResponse } from '../protocol/codec.ts';
 import type { ApiKey, ResponseInputOf } from '../protocol/messages/index.ts';
 import { complain } from './say.ts';
 import type { Connection, Node, Request } from './state.ts';
@@ -18,7 +19,7 @@ import type { Connection, Node, Request } from './state.ts';
 export const ERROR_MESSAGE_CHARS_MAX = 2_000;
 
 /** The APIs whose error messages repeat names and values of the request. */
-const REPEATING: ReadonlySet<number> = new Set([19, 20, 32, 33, 37, 44, 57]);
+const REPEATING: ReadonlySet<number> = new Set([19, 20, 32, 33, 37, 44, 50, 57]);
 const ELLIPSIS = '…';
 
 /** Where the answers of these APIs keep messages: on top, and in the items of one list. */
@@ -66,6 +67,8 @@ function encode<K extends ApiKey>(
     return encodeResponse(apiKey, version, request.correlationId, told);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
+    const fitted = fitResponse(apiKey, version, told);
+    if (fitted !== told) return encode(connection, request, apiKey, version, fitted);
     connection.fault ??= `the answer of API ${apiKey}, version ${version} cannot be written: ${error.message}`;
     return null;
   }

@@ -11,6 +11,7 @@ import type { TopicDelta } from '../metadata/draft-topics.ts';
 import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../metadata/image.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
 import { exitNode } from './exit.ts';
+import { sayIdle } from './idle-settings.ts';
 import { say } from './say.ts';
 import type { Node, Topic } from './state.ts';
 import { addPartitions, addTopic, removeTopic, settleLead } from './topics.ts';
@@ -20,6 +21,9 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
   node.image = delta.after;
   const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
   if (isOfBrokers) applyBrokerConfig(node);
+  for (const resource of delta.configs) {
+    sayIdle(node, { resource, values: configOf(node.image, resource.type, resource.name) }, out);
+  }
   applyTopics(node, env, delta.topics, out);
   if (isOfBrokers) return;
   for (const { type, name } of delta.configs) {
@@ -38,6 +42,7 @@ export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox
   }
   node.image = view;
   applyBrokerConfig(node);
+  for (const config of mapValues(view.configs)) sayIdle(node, config, out);
   applyTopics(node, env, differences(before, view), out);
 }
 
@@ -68,7 +73,7 @@ function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: O
       const partition = topic.partitions[index];
       if (partition !== undefined) settleLead(node, partition, out);
     }
-    addPartitions(node, env, topic, after.partitions.length, out);
+    addPartitions(node, topic, after.partitions.length, out);
   }
 }
 

@@ -36,10 +36,8 @@ export function autoCreate(node: Node, env: Env, names: readonly string[], wait:
 /** The controller has created them, or not. */
 export function answerAutoCreate(
   node: Node,
-  _env: Env,
   caller: Extract<Caller, { kind: 'autoCreate' }>,
   outcome: CallOutcome,
-  _out: Outbox,
 ): void {
   const { wait, names } = caller;
   if ('failure' in outcome) {

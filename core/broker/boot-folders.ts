@@ -12,35 +12,34 @@ import { encodeUtf8 } from '../lib/utf8.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import type { LogFound } from '../log/types.ts';
-import { type TopicImage, topicByName } from '../metadata/image.ts';
+import type { TopicImage } from '../metadata/image.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
 import { configFor } from './apply-image.ts';
 import { ask, type Boot, bootFoldersRead, type DiskAnswer, refuse } from './boot.ts';
+import { dropForeignRested, linesFor, purgeLines } from './boot-lines.ts';
 import { bootLogsDone } from './boot-serve.ts';
-import { dropLines, knowLines, scheduleCheckpoints, settleWrite, write } from './checkpoints.ts';
+import { dropLines, scheduleCheckpoints, settleWrite } from './checkpoints.ts';
 import {
   fileText,
   formatPartitionMetadata,
-  HIGH_WATERMARKS,
-  LOG_STARTS,
   METADATA_FOLDER,
   PARTITION_METADATA,
   parseFolderName,
   parsePartitionMetadata,
   partitionName,
-  RECOVERY_POINTS,
 } from './files.ts';
 import { createPartition, openPartition } from './partitions.ts';
 import { setAsideName } from './removal.ts';
+import { seeRested, wakeRested } from './rested.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
-import { addTopic } from './topics.ts';
+import { addTopic, settleLead } from './topics.ts';
 
 /** Folders that are looked into, and logs that are opened, at one time. */
 export const FOLDERS_AT_ONCE_MAX = 64;
 
-/** One partition's folder. */
-interface Folder {
+/** The folder of one partition whose log does not rest. */
+export interface Folder {
   readonly topic: string;
   readonly partition: number;
   readonly name: string;
@@ -69,20 +68,27 @@ export function createBootFolders(): BootFolders {
   return { found: [], next: 0, toOpen: [], opening: 0, deleted: [], stale: new Map() };
 }
 
-/** Looks into every partition's folder. */
-export function readFolders(node: Node, env: Env, boot: Boot, out: Outbox): void {
+/** Says what each name in the log directory is: the folders of logs at rest need nothing more. */
+export function sortEntries(boot: Boot, out: Outbox): void {
+  const { folders } = boot;
   for (const { name, isFolder } of boot.entries) {
     if (!isFolder || name === METADATA_FOLDER || name.endsWith('-stray')) continue;
     const parsed = parseFolderName(name);
     if (parsed !== null) {
-      boot.folders.found.push({ ...parsed, name, topicId: null, hasLog: true });
+      if (seeRested(boot.rested, parsed.topic, parsed.partition)) continue;
+      folders.found.push({ topic: parsed.topic, partition: parsed.partition, name, topicId: null, hasLog: true });
     } else if (name.endsWith('-delete')) {
-      boot.folders.deleted.push(name);
+      folders.deleted.push(name);
     } else {
       say(out, 'warn', 'a folder is not a partition and is passed over', new Map([['folder', name]]));
     }
   }
-  readNext(node, env, boot, out);
+  boot.entries = [];
+}
+
+/** Looks into the folder of every partition whose log does not rest. */
+export function readFolders(node: Node, boot: Boot, out: Outbox): void {
+  readNext(node, boot, out);
 }
 
 /** An answer in the stages 'folders' and 'tidying'. */
@@ -98,7 +104,8 @@ export function takeFolderAnswer(
     takePurged(node, env, boot, input, about.slice('purged:'.length), out);
     return;
   }
-  const folder = boot.folders.found[Number(about.slice(about.indexOf(':') + 1))];
+  const at = Number(about.slice(about.indexOf(':') + 1));
+  const folder = boot.folders.found[at];
   if (about.startsWith('metadata:') && folder !== undefined) {
     if (input.kind === 'diskFailed' && input.error !== 'notFound') {
       refuse(node, `cannot read ${folder.name}/${PARTITION_METADATA}`, input);
@@ -106,7 +113,7 @@ export function takeFolderAnswer(
     }
     const id = input.kind === 'loaded' ? parsePartitionMetadata(fileText(input.bytes)) : 'malformed';
     if (id !== 'malformed') folder.topicId = id;
-    else look(node, boot, folder, out);
+    else look(node, boot, folder, at, out);
   } else if (about.startsWith('files:') && folder !== undefined) {
     if (input.kind !== 'listed') {
       refuse(node, `cannot list ${folder.name}`, input);
@@ -118,11 +125,11 @@ export function takeFolderAnswer(
     refuse(node, `cannot tidy the log directory ${node.folder}`, input);
     return;
   }
-  if (boot.stage === 'folders') readNext(node, env, boot, out);
+  if (boot.stage === 'folders') readNext(node, boot, out);
   else if (boot.asked.size === 0) tidied(node, env, boot, about, out);
 }
 
-function readNext(node: Node, _env: Env, boot: Boot, out: Outbox): void {
+function readNext(node: Node, boot: Boot, out: Outbox): void {
   const { folders } = boot;
   while (folders.next < folders.found.length && boot.asked.size < FOLDERS_AT_ONCE_MAX) {
     const index = folders.next;
@@ -135,58 +142,19 @@ function readNext(node: Node, _env: Env, boot: Boot, out: Outbox): void {
   if (boot.asked.size === 0) bootFoldersRead(node, boot, out);
 }
 
-/** Asks what a folder holds. */
-function look(node: Node, boot: Boot, folder: Folder, out: Outbox): void {
+/** Asks what a folder holds; `at` is its place among those that the stage is about. */
+function look(node: Node, boot: Boot, folder: Folder, at: number, out: Outbox): void {
   const path = `${node.folder}/${folder.name}`;
-  const ticket = ask(node, boot, `files:${boot.folders.found.indexOf(folder)}`);
+  const ticket = ask(node, boot, `files:${at}`);
   out.push({ kind: 'list', path, owner: boot.owner, ticket });
 }
 
 /** The image of this start is known: lines of earlier topics go, then its topics are taken over. */
 export function settleFolders(node: Node, env: Env, boot: Boot, out: Outbox): void {
   boot.stage = 'tidying';
-  const { stale } = boot.folders;
-  findStale(node, boot);
-  for (const [file, offsets] of boot.checkpoints) {
-    knowLines(node, file, offsets.keys());
-    const kept = [...offsets].filter(([name]) => !stale.has(name));
-    if (kept.length === offsets.size) continue;
-    boot.checkpoints.set(file, new Map(kept));
-    const lines = kept.flatMap(([name, offset]) => {
-      const parsed = parseFolderName(name);
-      return parsed === null ? [] : [{ ...parsed, offset }];
-    });
-    write(node, file, lines, boot.owner, ask(node, boot, `purged:${file}`), out);
-  }
+  dropForeignRested(node, boot);
+  purgeLines(node, boot, out);
   if (boot.asked.size === 0) takeOverAll(node, env, boot, out);
-}
-
-/** Which lines are not about what the image has under their names. */
-function findStale(node: Node, boot: Boot): void {
-  const { found, deleted, stale } = boot.folders;
-  const ids = new Map(found.map(({ name, topicId }) => [name, topicId]));
-  const setAsides = new Set(deleted.map((name) => name.slice(0, name.lastIndexOf('.'))));
-  for (const offsets of boot.checkpoints.values()) {
-    for (const name of offsets.keys()) {
-      const parsed = parseFolderName(name);
-      if (name === METADATA_FOLDER || parsed === null) continue;
-      const image = topicByName(node.image, parsed.topic);
-      const isWanted = image !== undefined && parsed.partition < image.partitions.length;
-      const id = ids.get(name);
-      const isItsOwn = isWanted && (id === image.id || id === null);
-      const setAside = setAsideName(parsed.topic, parsed.partition, ZERO_UUID, 'delete');
-      const wasDeleted = setAsides.has(setAside.slice(0, setAside.lastIndexOf('.')));
-      // A lost folder keeps its offsets, so that none is given out twice, unless the log could not begin there.
-      const isLost = isWanted && id === undefined && !wasDeleted && isConsistent(boot, name);
-      if (!isItsOwn && !isLost) stale.set(name, isWanted);
-    }
-  }
-}
-
-/** Whether a log without records can begin where the lines say. */
-function isConsistent(boot: Boot, name: string): boolean {
-  const { recoveryPoint, highWatermark, logStartOffset } = linesFor(boot, name);
-  return logStartOffset <= Math.max(recoveryPoint, highWatermark);
 }
 
 /** A checkpoint has lost its lines of earlier topics, or could not: that matters if their names are needed now. */
@@ -213,10 +181,10 @@ function takeOverAll(node: Node, env: Env, boot: Boot, out: Outbox): void {
     out.push({ kind: 'remove', path, owner: boot.owner, ticket: ask(node, boot, 'removed') });
   }
   const byName = new Map(boot.folders.found.map((folder) => [folder.name, folder]));
-  for (const image of mapValues(node.image.topics.byId)) takeOver(node, boot, image, byName, out);
+  for (const image of mapValues(node.image.topics.byId)) takeOver(node, env, boot, image, byName, out);
   for (const folder of byName.values()) {
     // What has an id was not looked into yet.
-    if (folder.topicId !== null) look(node, boot, folder, out);
+    if (folder.topicId !== null) look(node, boot, folder, boot.folders.found.indexOf(folder), out);
     else setAside(node, boot, folder, out);
   }
   boot.folders.toOpen.reverse();
@@ -230,14 +198,19 @@ function tidied(node: Node, env: Env, boot: Boot, about: string, out: Outbox): v
 }
 
 /** A topic of the image: the folders that are its are taken out of `byName`. */
-function takeOver(node: Node, boot: Boot, image: TopicImage, byName: Map<string, Folder>, out: Outbox): void {
+function takeOver(node: Node, env: Env, boot: Boot, image: TopicImage, byName: Map<string, Folder>, out: Outbox): void {
   const topic = addTopic(node, image.name, image.id);
   const config = configFor(node, image.name);
   for (let index = 0; index < image.partitions.length; index++) {
+    const partition = createPartition(node, topic, config);
+    if (wakeRested(boot.rested, partition.log, image.id, env)) {
+      partition.phase = 'log';
+      settleLead(node, partition, out);
+      continue;
+    }
     const name = partitionName(image.name, index);
     const folder = byName.get(name);
     byName.delete(name);
-    const partition = createPartition(node, topic, config);
     topic.opening += 1;
     boot.folders.toOpen.push(partition);
     if (folder?.topicId === image.id) continue;
@@ -297,13 +270,4 @@ export function openLogs(node: Node, env: Env, boot: Boot, out: Outbox): void {
 
 function foundOf(boot: Boot, partition: Partition): LogFound {
   return linesFor(boot, partitionName(partition.topic.name, partition.index));
-}
-
-function linesFor(boot: Boot, name: string): LogFound {
-  return {
-    clean: boot.isClean,
-    recoveryPoint: boot.checkpoints.get(RECOVERY_POINTS)?.get(name) ?? 0,
-    highWatermark: boot.checkpoints.get(HIGH_WATERMARKS)?.get(name) ?? 0,
-    logStartOffset: boot.checkpoints.get(LOG_STARTS)?.get(name) ?? 0,
-  };
 }

@@ -97,7 +97,7 @@ function wantTopics(node: Node, env: Env, boot: Boot, out: Outbox): void {
 }
 
 /** The controller has created topics, or not: then the next heartbeat tries again. */
-export function answerStartTopics(node: Node, _env: Env, outcome: CallOutcome, _out: Outbox): void {
+export function answerStartTopics(node: Node, outcome: CallOutcome): void {
   const { boot } = node;
   if (boot === null) return;
   boot.isCreating = false;

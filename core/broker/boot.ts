@@ -3,11 +3,12 @@
  *
  * entropy → listing (what is in the log directory?) → half (a format that a crash cut short?) or making (the directory
  * is missing) → formatting (it is empty: a voter of a new cluster) or identity (whose is it?) → marker (was the last
- * stop clean? the marker goes before anything is written) → checkpoints → folders (which partitions are there) →
- * listening (so that the broker can say where) → quorum (the metadata log is opened and led, and this broker registers)
- * → tidying (folders become what the committed image says) → logs (each is opened, and recovered unless the stop was
- * clean) → unfencing (the controller lets this broker take part, and gives its partitions new leader epochs) → topics
- * (those that the configuration wants). A directory that is not ours is refused before anything in it is touched.
+ * stop clean, and which logs did it leave at rest? what says so goes before anything is written) → checkpoints →
+ * folders (which partitions are there, as far as their logs do not rest) → listening (so that the broker can say where)
+ * → quorum (the metadata log is opened and led, and this broker registers) → tidying (folders become what the committed
+ * image says) → logs (each is opened, and recovered unless the stop was clean) → unfencing (the controller lets this
+ * broker take part, and gives its partitions new leader epochs) → topics (those that the configuration wants). A
+ * directory that is not ours is refused before anything in it is touched.
  *
  * A crash at any stage is safe: `meta.properties` is written last of what makes a directory, and all other stages are
  * repeated.
@@ -17,7 +18,15 @@ import type { Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
 import { UUID_BYTES } from '../lib/uuid.ts';
 import type { DiskInput, Env, FolderEntry, HostInput, Outbox } from '../lib/world.ts';
-import { type BootFolders, createBootFolders, openLogs, readFolders, takeFolderAnswer } from './boot-folders.ts';
+import {
+  type BootFolders,
+  createBootFolders,
+  openLogs,
+  readFolders,
+  sortEntries,
+  takeFolderAnswer,
+} from './boot-folders.ts';
+import { takeLines } from './boot-lines.ts';
 import { beginListening } from './boot-serve.ts';
 import { exitNode } from './exit.ts';
 import {
@@ -27,13 +36,13 @@ import {
   LOG_STARTS,
   META_PROPERTIES,
   METADATA_FOLDER,
-  parseCheckpoint,
   parseCleanShutdown,
   parseMetaProperties,
   RECOVERY_POINTS,
   randomUuid,
 } from './files.ts';
 import { beginFormat, HALF_FORMATTED, takeFormatting } from './format.ts';
+import { NOTHING_RESTED, parseRested, RESTED, type RestedLogs } from './rested.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
 
@@ -65,8 +74,13 @@ export interface Boot extends Timed {
   /** What the log directory held. */
   entries: readonly FolderEntry[];
   isClean: boolean;
-  /** Offsets by checkpoint file, then by the partition's folder name. */
+  /** The file of logs at rest as it was found, until the marker says whether it may be believed; null for none. */
+  restedBytes: Uint8Array | null;
+  rested: RestedLogs;
+  /** Offsets by checkpoint file, then by the partition's folder name; of partitions whose logs do not rest. */
   readonly checkpoints: Map<string, Map<string, number>>;
+  /** By checkpoint file: all of it. */
+  readonly texts: Map<string, string>;
   readonly folders: BootFolders;
   /** For the identities that a new directory, and this start, need. */
   entropy: Uint8Array;
@@ -100,7 +114,10 @@ export function startNode(node: Node, env: Env, seed: number, out: Outbox): void
     asked: new Map(),
     entries: [],
     isClean: false,
+    restedBytes: null,
+    rested: NOTHING_RESTED,
     checkpoints: new Map(),
+    texts: new Map(),
     folders: createBootFolders(),
     entropy: new Uint8Array(0),
     seed,
@@ -157,10 +174,10 @@ export function stepBoot(
       takeIdentity(node, boot, input, out);
       break;
     case 'marker':
-      takeMarker(node, boot, input, out);
+      takeMarker(node, env, boot, input, about, out);
       break;
     case 'checkpoints':
-      takeCheckpoint(node, env, boot, input, about, out);
+      takeCheckpoint(node, boot, input, about, out);
       break;
     case 'folders':
     case 'tidying':
@@ -275,27 +292,49 @@ function takeIdentity(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): v
   node.clusterId = meta.clusterId;
   node.directoryId = meta.directoryId;
   boot.isClean = boot.entries.some(({ name }) => name === CLEAN_SHUTDOWN);
-  if (!boot.isClean) {
-    loadCheckpoints(node, boot, out);
-    return;
-  }
+  const hasRested = boot.entries.some(({ name }) => name === RESTED);
   boot.stage = 'marker';
-  load(node, boot, CLEAN_SHUTDOWN, out);
+  if (boot.isClean) load(node, boot, CLEAN_SHUTDOWN, out);
+  if (boot.isClean && hasRested) load(node, boot, RESTED, out);
+  // Without a marker nobody believes it; it goes all the same, as the marker does.
+  if (!boot.isClean && hasRested) remove(node, boot, RESTED, out);
+  if (boot.asked.size === 0) loadCheckpoints(node, boot, out);
 }
 
-/** The marker is read, then removed. */
-function takeMarker(node: Node, boot: Boot, input: DiskAnswer, out: Outbox): void {
+/** The marker is read, with what came with it; then both are removed, durably, before anything is written. */
+function takeMarker(node: Node, env: Env, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
   if (input.kind === 'diskFailed') {
-    refuse(node, `cannot read or remove ${CLEAN_SHUTDOWN}`, input);
+    refuse(node, `cannot read or remove ${about}`, input);
     return;
   }
-  if (input.kind === 'loaded') {
-    node.lifecycle.previousEpoch = parseCleanShutdown(fileText(input.bytes));
-    const path = `${node.folder}/${CLEAN_SHUTDOWN}`;
-    out.push({ kind: 'remove', path, owner: boot.owner, ticket: ask(node, boot, CLEAN_SHUTDOWN) });
+  const isRead = input.kind === 'loaded';
+  if (isRead && about === CLEAN_SHUTDOWN) node.lifecycle.previousEpoch = parseCleanShutdown(fileText(input.bytes));
+  if (isRead && about === RESTED) boot.restedBytes = input.bytes;
+  if (boot.asked.size > 0) return;
+  if (isRead) {
+    if (boot.restedBytes !== null) believeRested(node, env, boot, boot.restedBytes, out);
+    remove(node, boot, CLEAN_SHUTDOWN, out);
+    if (boot.restedBytes !== null) remove(node, boot, RESTED, out);
     out.push({ kind: 'syncFolder', path: node.folder, owner: boot.owner, ticket: ask(node, boot, node.folder) });
+    boot.restedBytes = null;
+    return;
   }
-  if (boot.asked.size === 0) loadCheckpoints(node, boot, out);
+  loadCheckpoints(node, boot, out);
+}
+
+function believeRested(node: Node, env: Env, boot: Boot, bytes: Uint8Array, out: Outbox): void {
+  const of = { brokerEpoch: node.lifecycle.previousEpoch, directoryId: node.directoryId };
+  const rested = parseRested(bytes, env, of);
+  if (typeof rested !== 'string') {
+    boot.rested = rested;
+    return;
+  }
+  env.reached('broker.rested.refused');
+  const fields = new Map([
+    ['file', `${node.folder}/${RESTED}`],
+    ['reason', rested],
+  ]);
+  say(out, 'info', 'logs at rest are not believed: every folder is looked into', fields);
 }
 
 function mismatch(node: Node, nodeId: number, clusterId: string): string | null {
@@ -306,25 +345,26 @@ function mismatch(node: Node, nodeId: number, clusterId: string): string | null 
 
 function loadCheckpoints(node: Node, boot: Boot, out: Outbox): void {
   boot.stage = 'checkpoints';
+  sortEntries(boot, out);
   for (const name of CHECKPOINTS) load(node, boot, name, out);
 }
 
-function takeCheckpoint(node: Node, env: Env, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
+function takeCheckpoint(node: Node, boot: Boot, input: DiskAnswer, about: string, out: Outbox): void {
   if (input.kind === 'diskFailed' && input.error !== 'notFound') {
     refuse(node, `cannot read ${about}`, input);
     return;
   }
   if (input.kind === 'loaded') {
-    const parsed = parseCheckpoint(fileText(input.bytes));
-    if (parsed === 'malformed') {
+    const text = fileText(input.bytes);
+    boot.texts.set(about, text);
+    if (!takeLines(node, boot, about, text)) {
+      boot.texts.delete(about);
       say(out, 'error', 'a file makes no sense and is passed over', new Map([['file', `${node.folder}/${about}`]]));
-    } else {
-      boot.checkpoints.set(about, parsed);
     }
   }
   if (boot.asked.size > 0) return;
   boot.stage = 'folders';
-  readFolders(node, env, boot, out);
+  readFolders(node, boot, out);
 }
 
 /** All folders are known. */
@@ -335,6 +375,10 @@ export function bootFoldersRead(node: Node, boot: Boot, out: Outbox): void {
 
 function load(node: Node, boot: Boot, name: string, out: Outbox): void {
   out.push({ kind: 'load', path: `${node.folder}/${name}`, owner: boot.owner, ticket: ask(node, boot, name) });
+}
+
+function remove(node: Node, boot: Boot, name: string, out: Outbox): void {
+  out.push({ kind: 'remove', path: `${node.folder}/${name}`, owner: boot.owner, ticket: ask(node, boot, name) });
 }
 
 /** A ticket whose answer belongs to the start, and what it is about. */

@@ -18,16 +18,10 @@ import { nextTicket } from '../lib/ids.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { recoveryPoint } from '../log/log.ts';
-import { type Starts, startsWritten } from './delete-records.ts';
+import { marksWritten, type Starts, startsWritten } from './delete-records.ts';
 import { exitNode } from './exit.ts';
-import {
-  type CheckpointLine,
-  formatCheckpoint,
-  HIGH_WATERMARKS,
-  LOG_STARTS,
-  partitionName,
-  RECOVERY_POINTS,
-} from './files.ts';
+import { type CheckpointLine, formatCheckpoint, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
+import { addLineName, addLineNames, createLineNames, hasLineName, type LineNames } from './line-names.ts';
 import { linesGone, type Removal, removeSetAside } from './removal.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
@@ -40,10 +34,10 @@ export const RETRY_MS = 1_000;
 
 /** What one of the files may say. */
 export interface CheckpointFile {
-  /** Folder names that it may hold lines of. */
-  names: Set<string>;
+  /** The partitions that it may hold lines of. */
+  names: LineNames;
   /** Those of the replacement that is under way; null for none. */
-  writing: Set<string> | null;
+  writing: LineNames | null;
   /** It holds a line that must go. */
   isDropDue: boolean;
   /** After a failure: it is not tried again before, `env.nowMs`. */
@@ -56,6 +50,10 @@ export interface Checkpoints extends Timed {
   readonly owner: number;
   /** A high watermark has moved since the file was written. */
   isDirty: boolean;
+  /** Starts of logs wait for high watermarks that are not below them (`delete-records.ts`). */
+  areMarksWanted: boolean;
+  /** The replacement of high watermarks that is under way is what they wait for. */
+  areMarksAwaited: boolean;
   /** A partition has synced enough for its recovery point to be worth a write. */
   isRecoveryDue: boolean;
   /** When high watermarks were last written, `env.nowMs`. */
@@ -81,6 +79,8 @@ export function createCheckpoints(owner: number): Checkpoints {
     heapIndex: -1,
     owner,
     isDirty: false,
+    areMarksWanted: false,
+    areMarksAwaited: false,
     isRecoveryDue: false,
     writtenMs: 0,
     recoveryWrittenMs: 0,
@@ -93,7 +93,7 @@ export function createCheckpoints(owner: number): Checkpoints {
 }
 
 function createFile(): CheckpointFile {
-  return { names: new Set(), writing: null, isDropDue: false, retryMs: 0 };
+  return { names: createLineNames(), writing: null, isDropDue: false, retryMs: 0 };
 }
 
 /** Clients are served from now on: the intervals begin. */
@@ -116,9 +116,9 @@ export function noteCommitted(node: Node, partition: Partition, sizeBytes: numbe
   scheduleCheckpoints(node);
 }
 
-/** The start has found lines of these folder names in a file. */
-export function knowLines(node: Node, name: string, names: Iterable<string>): void {
-  fileOf(node, name).names = new Set(names);
+/** The start has found lines of these partitions in a file. */
+export function knowLines(node: Node, name: string, names: LineNames): void {
+  fileOf(node, name).names = names;
 }
 
 /**
@@ -131,10 +131,10 @@ export function dropLines(node: Node, env: Env, name: string, removal: Removal |
   for (const file of files.values()) {
     if (!mentions(file, name)) continue;
     isMentioned = true;
-    if ((file.writing ?? file.names).has(name)) file.isDropDue = true;
+    if (hasLineName(file.writing ?? file.names, name)) file.isDropDue = true;
   }
   if (!isMentioned) {
-    linesGone(node, env, name, removal, out);
+    linesGone(node, name, removal, out);
     return;
   }
   dropping.set(name, removal);
@@ -142,7 +142,7 @@ export function dropLines(node: Node, env: Env, name: string, removal: Removal |
 }
 
 function mentions(file: CheckpointFile, name: string): boolean {
-  return file.names.has(name) || file.writing?.has(name) === true;
+  return hasLineName(file.names, name) || (file.writing !== null && hasLineName(file.writing, name));
 }
 
 function fileOf(node: Node, name: string): CheckpointFile {
@@ -156,6 +156,12 @@ function mayWrite(node: Node): boolean {
   if (node.stage === 'serving') return true;
   if (node.stage === 'stopping') return node.stop?.stage === 'draining' || node.stop?.stage === 'closing';
   return node.boot?.stage === 'unfencing' || node.boot?.stage === 'topics';
+}
+
+/** High watermarks are to be written as they are now, as soon as may be: `marksWritten` follows. */
+export function wantMarks(node: Node, env: Env, out: Outbox): void {
+  node.checkpoints.areMarksWanted = true;
+  wakeCheckpoints(node, env, out);
 }
 
 /** The deadline has come, or might have. */
@@ -182,15 +188,18 @@ function writeDue(node: Node, env: Env, isServing: boolean, out: Outbox): void {
     write(node, RECOVERY_POINTS, recoveryLines(node), owner, checkpoints.recoveryTicket, out);
   }
   const marks = fileOf(node, HIGH_WATERMARKS);
-  const wantsMarks = marks.isDropDue || (checkpoints.isDirty && isDue);
+  const wantsMarks = marks.isDropDue || checkpoints.areMarksWanted || (checkpoints.isDirty && isDue);
   if (wantsMarks && checkpoints.highWatermarkTicket === 0 && nowMs >= marks.retryMs) {
     checkpoints.isDirty = false;
+    checkpoints.areMarksAwaited = checkpoints.areMarksWanted;
+    checkpoints.areMarksWanted = false;
     checkpoints.writtenMs = nowMs;
     checkpoints.highWatermarkTicket = nextTicket(node.ids);
     write(node, HIGH_WATERMARKS, highWatermarkLines(node), owner, checkpoints.highWatermarkTicket, out);
   }
   const begins = fileOf(node, LOG_STARTS);
-  if (begins.isDropDue && starts.ticket === 0 && nowMs >= begins.retryMs) {
+  // Starts that wait for high watermarks take the lines along.
+  if (begins.isDropDue && starts.ticket === 0 && starts.writing.length === 0 && nowMs >= begins.retryMs) {
     starts.ticket = nextTicket(node.ids);
     writeStarts(node, owner, starts.ticket, out);
   }
@@ -214,6 +223,10 @@ export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Out
     checkpoints.highWatermarkTicket = 0;
     settleWrite(node, env, HIGH_WATERMARKS, isDone);
     if (!isDone) checkpoints.isDirty = true;
+    if (checkpoints.areMarksAwaited) {
+      checkpoints.areMarksAwaited = false;
+      marksWritten(node, env, input, out);
+    }
   } else {
     return;
   }
@@ -227,7 +240,7 @@ export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Out
       checkpoints.dropping.set(name, null);
     }
   }
-  freeDropped(node, env, out);
+  freeDropped(node, out);
   wakeCheckpoints(node, env, out);
 }
 
@@ -235,20 +248,22 @@ export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Out
 export function settleWrite(node: Node, env: Env, name: string, isDone: boolean): void {
   const file = fileOf(node, name);
   if (isDone && file.writing !== null) file.names = file.writing;
-  else for (const other of file.writing ?? []) file.names.add(other);
+  else if (file.writing !== null) addLineNames(file.names, file.writing);
   file.writing = null;
   file.retryMs = isDone ? 0 : env.nowMs + RETRY_MS;
   if (isDone) return;
-  for (const dropped of node.checkpoints.dropping.keys()) if (file.names.has(dropped)) file.isDropDue = true;
+  for (const dropped of node.checkpoints.dropping.keys()) {
+    if (hasLineName(file.names, dropped)) file.isDropDue = true;
+  }
 }
 
 /** Names that no file mentions any more are free. */
-function freeDropped(node: Node, env: Env, out: Outbox): void {
+function freeDropped(node: Node, out: Outbox): void {
   const { dropping, files } = node.checkpoints;
   for (const [name, removal] of dropping) {
     if ([...files.values()].some((file) => mentions(file, name))) continue;
     dropping.delete(name);
-    linesGone(node, env, name, removal, out);
+    linesGone(node, name, removal, out);
   }
 }
 
@@ -291,7 +306,7 @@ export function scheduleCheckpoints(node: Node): void {
   const isServing = node.stage === 'serving';
   let deadlineMs = Number.POSITIVE_INFINITY;
   if (mayWrite(node) && checkpoints.highWatermarkTicket === 0) {
-    if (marks.isDropDue) deadlineMs = marks.retryMs;
+    if (marks.isDropDue || checkpoints.areMarksWanted) deadlineMs = marks.retryMs;
     else if (isServing && checkpoints.isDirty) {
       deadlineMs = Math.max(marks.retryMs, checkpoints.writtenMs + highWatermarkMs(node));
     }
@@ -300,7 +315,8 @@ export function scheduleCheckpoints(node: Node): void {
   if (mayWrite(node) && wantsRecovery && checkpoints.recoveryTicket === 0) {
     deadlineMs = Math.min(deadlineMs, recovery.retryMs);
   }
-  if (mayWrite(node) && begins.isDropDue && checkpoints.starts.ticket === 0) {
+  const { starts } = checkpoints;
+  if (mayWrite(node) && begins.isDropDue && starts.ticket === 0 && starts.writing.length === 0) {
     deadlineMs = Math.min(deadlineMs, begins.retryMs);
   }
   setDeadline(node.deadlines, checkpoints, deadlineMs);
@@ -317,8 +333,9 @@ export function write(
 ): void {
   const file = fileOf(node, name);
   // Two are under way only in a stop: any of them may be what stays.
-  for (const other of file.writing ?? []) file.names.add(other);
-  file.writing = new Set(lines.map(({ topic, partition }) => partitionName(topic, partition)));
+  if (file.writing !== null) addLineNames(file.names, file.writing);
+  file.writing = createLineNames();
+  for (const { topic, partition } of lines) addLineName(file.writing, topic, partition);
   file.isDropDue = false;
   const bytes = encodeUtf8(formatCheckpoint(lines));
   out.push({ kind: 'replace', path: `${node.folder}/${name}`, bytes, owner, ticket });

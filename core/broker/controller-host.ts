@@ -8,6 +8,7 @@
  */
 import { topicConfig } from '../config/log-config.ts';
 import { clientListeners } from '../config/parse.ts';
+import { controllerNames } from '../config/quorum-rules.ts';
 import type { NodeConfig } from '../config/settings.ts';
 import { type ControllerKey, idsNeeded } from '../controller/handle.ts';
 import { CONTROLLER, type ControllerShapes } from '../controller/machine.ts';
@@ -86,7 +87,7 @@ export interface ControllerHost extends Timed {
 
 /** The voter that a directory of this node is. */
 export function ownVoter(config: NodeConfig, directoryId: string): Voter {
-  const controllers = config['controller.listener.names'].map((name) => name.toUpperCase());
+  const controllers = controllerNames(config);
   const listener = config.listeners.find(({ name }) => controllers.includes(name)) ?? clientListeners(config)[0];
   const endpoints =
     listener === undefined ? [] : [{ name: listener.name, host: listener.host || 'localhost', port: listener.port }];
@@ -248,13 +249,13 @@ export function takeEvents(
 function takeAnswer(node: Node, env: Env, caller: Caller, outcome: CallOutcome, out: Outbox): void {
   switch (caller.kind) {
     case 'client':
-      answerForwarded(node, env, caller, outcome, out);
+      answerForwarded(node, caller, outcome);
       break;
     case 'autoCreate':
-      answerAutoCreate(node, env, caller, outcome, out);
+      answerAutoCreate(node, caller, outcome);
       break;
     case 'startTopics':
-      answerStartTopics(node, env, outcome, out);
+      answerStartTopics(node, outcome);
       break;
     case 'registration':
       answerRegistration(node, env, outcome, out);

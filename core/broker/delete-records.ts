@@ -2,17 +2,22 @@
  * DeleteRecords at work: the starts that clients want are written down together, and only when that is durable do logs
  * begin there and clients hear of it.
  *
+ * Before that the high watermarks are: a start that lies above both other checkpoints of its log would not be believed
+ * (`core/log/opened.ts`), and after a power loss the files below it may be there again in part, so that nothing else
+ * says where the log was.
+ *
  * One replacement of `log-start-offset-checkpoint` is under way at a time; what is wanted meanwhile goes into the next.
  * A crash before the file is durable leaves the old starts, one after it the new ones: the files below go at the next
  * cut. The state is `Checkpoints.starts`.
  */
+import { assert } from '../lib/assert.ts';
 import { nextTicket } from '../lib/ids.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { deleteBelow } from '../log/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { answer } from './answers.ts';
-import { writeStarts } from './checkpoints.ts';
+import { wantMarks, writeStarts } from './checkpoints.ts';
 import { exitNode } from './exit.ts';
 import { markDirty } from './fetch-sessions.ts';
 import { takeEvents, touch } from './partitions.ts';
@@ -42,25 +47,37 @@ export interface WantedStart {
 
 /** Starts that are being written down, and those that come after them. */
 export interface Starts {
+  /** 0 while no replacement of the file is under way, also while high watermarks are being written for it. */
   ticket: number;
   writing: WantedStart[];
   next: WantedStart[];
 }
 
 /** The log of a partition is to begin at `offset`, which is within the log and below the high watermark. */
-export function wantStart(node: Node, wanted: WantedStart, out: Outbox): void {
+export function wantStart(node: Node, env: Env, wanted: WantedStart, out: Outbox): void {
   const { partition, offset, wait } = wanted;
   wait.remaining += 1;
   partition.wantedStart = Math.max(partition.wantedStart, offset);
   node.checkpoints.starts.next.push(wanted);
-  writeNext(node, out);
+  writeNext(node, env, out);
 }
 
-function writeNext(node: Node, out: Outbox): void {
-  const { starts, owner } = node.checkpoints;
-  if (starts.ticket !== 0 || starts.next.length === 0) return;
+function writeNext(node: Node, env: Env, out: Outbox): void {
+  const { starts } = node.checkpoints;
+  if (starts.ticket !== 0 || starts.writing.length > 0 || starts.next.length === 0) return;
   starts.writing = starts.next;
   starts.next = [];
+  wantMarks(node, env, out);
+}
+
+/** High watermarks that are not below the starts are in place, or could not be written. */
+export function marksWritten(node: Node, env: Env, input: DiskInput, out: Outbox): void {
+  const { starts, owner } = node.checkpoints;
+  if (input.kind === 'diskFailed') {
+    startsWritten(node, env, input, out);
+    return;
+  }
+  assert(starts.ticket === 0, 'the file of starts waits for that of high watermarks');
   starts.ticket = nextTicket(node.ids);
   writeStarts(node, owner, starts.ticket, out);
 }
@@ -82,7 +99,7 @@ export function startsWritten(node: Node, env: Env, input: DiskInput, out: Outbo
     }
     finishOne(node, wanted.wait);
   }
-  writeNext(node, out);
+  writeNext(node, env, out);
 }
 
 function begin(node: Node, env: Env, { partition, offset, reply }: WantedStart, out: Outbox): void {

@@ -18,6 +18,7 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { FetchResponse } from '../protocol/messages/01-fetch.ts';
 import { fence } from '../replication/leader.ts';
 import { answer, release } from './answers.ts';
+import { readOn } from './fetch-ahead.ts';
 import {
   bindSubscription,
   dropSession,
@@ -65,18 +66,19 @@ export function collect(node: Node, env: Env, fetch: Fetch, out: Outbox): Fetch[
   return fetch.stage;
 }
 
-/** The reads of a partition's log have ended. */
-export function takeRead(node: Node, partition: Partition, ticket: number, outcome: ReadOutcome): void {
-  const slot = partition.reads.get(ticket);
-  if (slot === undefined) return;
-  partition.reads.delete(ticket);
+/** The read of a partition's log has ended: the slot that waited for it, if one did. */
+export function takeRead(node: Node, partition: Partition, ticket: number, outcome: ReadOutcome): FetchSlot | null {
+  const slot = partition.reads?.get(ticket);
+  if (slot === undefined) return null;
+  partition.reads?.delete(ticket);
+  if (partition.reads?.size === 0) partition.reads = null;
   const { fetch } = slot;
   charge(node, slot, -slot.readingBytes);
   fill(fetch, slot.answer, outcome);
   fetch.pendingReads -= 1;
-  if (fetch.pendingReads > 0 || fetch.stage !== 'reading') return;
   // What was read is answered: reading it again for a larger minimum would cost more than another request.
-  finishFetch(node, fetch);
+  if (fetch.pendingReads === 0 && fetch.stage === 'reading') finishFetch(node, fetch);
+  return slot;
 }
 
 /** A partition's high watermark has moved by batches of so many bytes: its readers may have something to fetch. */
@@ -115,9 +117,9 @@ export function cancelFetch(node: Node, fetch: Fetch): void {
   if (fetch.stage !== 'reading') finishFetch(node, fetch);
 }
 
-/** What the node's budget of answers leaves, bytes: answers that were not sent and reads under way are spent of it. */
+/** What the node's budget of answers leaves, bytes: unsent answers and reads, ahead ones too, are spent of it. */
 export function budgetLeft(node: Node): number {
-  return node.config['tidemark.responses.max.bytes'] - node.responseBytes - node.readingBytes;
+  return node.config['tidemark.responses.max.bytes'] - node.responseBytes - node.readingBytes - node.aheadBytes;
 }
 
 /** Charges what a read may bring before it comes, or gives it back; a cancelled fetch gives back when its read ends. */
@@ -210,6 +212,7 @@ function readSome(
   );
   touch(node, partition);
   if (outcome.kind === 'pending') {
+    partition.reads ??= new Map();
     partition.reads.set(outcome.ticket, slot);
     fetch.pendingReads += 1;
     fetch.bytes += most > 0 ? most : 1; // Reserved: how much it will be is not known yet.
@@ -217,6 +220,7 @@ function readSome(
     charge(node, slot, Math.max(Math.min(most, READ_BYTES_MAX), oneBatch));
   } else {
     fill(fetch, slot.answer, outcome);
+    readOn(node, partition, slot, outcome);
   }
   return slot;
 }

@@ -44,6 +44,8 @@ export interface CheckpointLine {
 
 const LINES_MAX = 1_000_000;
 const INTEGER = /^-?[0-9]{1,15}$/;
+const DIGITS_MAX = 15;
+const ZERO = 0x30;
 
 /** The text of a small file; one that is not UTF-8 reads as a text that no format of ours accepts. */
 export function fileText(bytes: Uint8Array): string {
@@ -107,21 +109,56 @@ export function partitionName(topic: string, partition: number): string {
   return `${topic}-${partition}`;
 }
 
+/**
+ * Hands each line of a checkpoint to `take`. False where the text makes no sense: what was handed over by then counts
+ * for nothing.
+ */
+export function readCheckpoint(
+  text: string,
+  take: (topic: string, partition: number, offset: number) => void,
+): boolean {
+  const head = /^0\n([0-9]{1,15})(\n|$)/.exec(text);
+  const count = head === null ? LINES_MAX + 1 : Number(head[1]);
+  if (head === null || count > LINES_MAX) return false;
+  let at = head[0].length;
+  let topic = '';
+  for (let left = count; left > 0; left--) {
+    if (at >= text.length) return false;
+    const newline = text.indexOf('\n', at);
+    const end = newline < 0 ? text.length : newline;
+    const first = text.indexOf(' ', at);
+    const second = text.indexOf(' ', first + 1);
+    if (first < 0 || second < 0 || second > end) return false;
+    // Lines of one topic stand together, and its name is made once.
+    if (topic.length !== first - at || !text.startsWith(topic, at)) topic = text.slice(at, first);
+    const partition = wholeNumber(text, first + 1, second);
+    const offset = wholeNumber(text, second + 1, end);
+    if (partition < 0 || offset < 0) return false;
+    take(topic, partition, offset);
+    at = end + 1;
+  }
+  return at >= text.length;
+}
+
+/** The decimal number that is all of the text from `from` to `to`; -1 where it is none, or has too many digits. */
+function wholeNumber(text: string, from: number, to: number): number {
+  if (to <= from || to - from > DIGITS_MAX) return -1;
+  let value = 0;
+  for (let i = from; i < to; i++) {
+    const digit = text.charCodeAt(i) - ZERO;
+    if (digit < 0 || digit > 9) return -1;
+    value = value * 10 + digit;
+  }
+  return value;
+}
+
 /** Offsets by `partitionName`. */
 export function parseCheckpoint(text: string): Map<string, number> | 'malformed' {
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
-  if (lines[0] !== '0' || lines[1] === undefined || !INTEGER.test(lines[1])) return 'malformed';
-  if (lines.length > LINES_MAX || Number(lines[1]) !== lines.length - 2) return 'malformed';
   const offsets = new Map<string, number>();
-  for (let i = 2; i < lines.length; i++) {
-    const [topic, partition, offset, rest] = lines[i]!.split(' ');
-    if (topic === undefined || partition === undefined || offset === undefined) return 'malformed';
-    if (rest !== undefined || !INTEGER.test(partition) || !INTEGER.test(offset)) return 'malformed';
-    if (Number(offset) < 0 || Number(partition) < 0) return 'malformed';
-    offsets.set(partitionName(topic, Number(partition)), Number(offset));
-  }
-  return offsets;
+  const isWhole = readCheckpoint(text, (topic, partition, offset) => {
+    offsets.set(partitionName(topic, partition), offset);
+  });
+  return isWhole ? offsets : 'malformed';
 }
 
 /** The marker of a clean stop, with the broker epoch of the life that ended. */

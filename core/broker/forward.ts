@@ -35,13 +35,7 @@ export function forward<K extends ForwardedKey>(
 }
 
 /** The controller has answered, or cannot. */
-export function answerForwarded(
-  node: Node,
-  env: Env,
-  caller: Extract<Caller, { kind: 'client' }>,
-  outcome: CallOutcome,
-  _out: Outbox,
-): void {
+export function answerForwarded(node: Node, caller: Extract<Caller, { kind: 'client' }>, outcome: CallOutcome): void {
   const { request, body } = caller;
   const apiKey = caller.apiKey as ForwardedKey;
   if ('failure' in outcome) {
@@ -51,7 +45,7 @@ export function answerForwarded(
   const { response } = outcome;
   const end = { kind: 'client', request, apiKey, response } as const;
   waitForTopics(node, madeTopics(node, apiKey, response), caller.untilMs, end);
-  scheduleTopics(node, env);
+  scheduleTopics(node);
 }
 
 /** The topics that got partitions. */

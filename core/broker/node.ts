@@ -28,11 +28,12 @@ import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoin
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
 import { stepController, wakeController } from './controller-host.ts';
 import { harvest, ripen } from './fetch.ts';
+import { beginAhead } from './fetch-ahead.ts';
 import { checkSession, createSessions, type Fetch } from './fetch-sessions.ts';
 import { createLifecycle, wakeLifecycle } from './lifecycle.ts';
 import { settlePartition, stepPartition, wakePartition } from './partitions.ts';
 import { createProducerIds } from './producer-ids.ts';
-import { stepRemoval } from './removal.ts';
+import { stepRemoval, wakeRemoval } from './removal.ts';
 import type { Machine, Node } from './state.ts';
 import { proceedStop, stepStop, stopNode, wakeStop } from './stop.ts';
 import { createTopics, stepTopics, wakeTopics } from './topics.ts';
@@ -85,6 +86,7 @@ export function createNode(config: NodeConfig): Node {
     requestBytes: 0,
     responseBytes: 0,
     readingBytes: 0,
+    aheadBytes: 0,
     recentBytes: 0,
     recent: createQueue(),
     starved: [],
@@ -92,7 +94,9 @@ export function createNode(config: NodeConfig): Node {
     pumping: [],
     ripe: [],
     finished: [],
+    wantedAheads: [],
     events: [],
+    saidIdle: new Set(),
     complaints: { sinceMs: 0, count: 0, suppressed: 0 },
     exit: null,
     stepsCount: 0,
@@ -127,16 +131,20 @@ export function checkNode(node: Node): void {
   assert(node.pumping.length === 0, 'a connection was not pumped');
   assert(node.ripe.length === 0, 'a ripe fetch was not answered');
   assert(node.finished.length === 0, 'a finished produce was not answered');
+  assert(node.wantedAheads.length === 0, 'a range was not read ahead');
   checkHeap(node.deadlines);
   let readingBytes = 0;
+  let aheadBytes = 0;
   for (const topic of node.topics.byName.values()) {
-    for (const { log, leader, reads } of topic.partitions) {
+    for (const { log, leader, reads, aheadBytes: counted } of topic.partitions) {
+      aheadBytes += counted;
       checkLog(log);
       checkLeader(leader);
-      for (const slot of reads.values()) readingBytes += slot.readingBytes;
+      for (const slot of reads?.values() ?? []) readingBytes += slot.readingBytes;
     }
   }
   assert(readingBytes === node.readingBytes, 'the budget of reads does not add up');
+  assert(aheadBytes === node.aheadBytes, 'the budget of reading ahead does not add up');
   checkMetadata(node);
   for (const session of node.sessions.byId.values()) checkSession(session);
   assert(node.recentBytes >= 0, 'the bytes of recent batches are below nothing');
@@ -272,9 +280,11 @@ function wakeMachine(node: Node, env: Env, machine: Machine | Fetch, out: Outbox
     case 'lifecycle':
       wakeLifecycle(node, env, out);
       break;
-    case 'boot':
     case 'removal':
-      break; // They have no deadlines.
+      wakeRemoval(node, env, machine, out);
+      break;
+    case 'boot':
+      break; // It has no deadline.
     default:
       unreachable(machine);
   }
@@ -302,6 +312,11 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
     const connection = node.pumping.pop();
     if (connection !== undefined) {
       pumpConnection(node, env, connection, out);
+      continue;
+    }
+    const wanted = node.wantedAheads.pop();
+    if (wanted !== undefined) {
+      beginAhead(node, env, wanted, out);
       continue;
     }
     if (node.boot?.isDue === true && node.exit === null) {

@@ -29,6 +29,7 @@ import { bootPartitionOpened } from './boot.ts';
 import { noteCommitted } from './checkpoints.ts';
 import { exitNode } from './exit.ts';
 import { markCommitted, takeRead } from './fetch.ts';
+import { readOn, recountAhead } from './fetch-ahead.ts';
 import { partitionName } from './files.ts';
 import { complain } from './say.ts';
 import type { Node, Partition, Topic } from './state.ts';
@@ -39,7 +40,7 @@ import { partitionOpened } from './topics.ts';
 export function createPartition(node: Node, topic: Topic, config: TopicConfig): Partition {
   const index = topic.partitions.length;
   const owner = nextOwner(node.ids);
-  const folder = `${node.folder}/${partitionName(topic.name, index)}`;
+  const folder = `${topic.stem}${index}`;
   const log = createLog({ owner, ids: node.ids, topic: topic.name, partition: index, folder, config: config.log });
   const partition: Partition = {
     kind: 'partition',
@@ -51,10 +52,11 @@ export function createPartition(node: Node, topic: Topic, config: TopicConfig): 
     leader: createLeader(log, config.inSyncMin),
     phase: 'waiting',
     subscriptions: [],
-    reads: new Map(),
-    lookups: new Map(),
+    reads: null,
+    lookups: null,
     isTouched: false,
     recentBytes: 0,
+    aheadBytes: 0,
     isRecent: false,
     uncheckpointedBytes: 0,
     wantedStart: -1,
@@ -126,8 +128,9 @@ function countRecent(node: Node, partition: Partition): void {
   }
 }
 
-/** Counts the partition's recent batches anew. */
+/** Counts anew what the partition keeps in memory: recent batches, and what was read ahead. */
 export function recount(node: Node, partition: Partition): void {
+  recountAhead(node, partition);
   const sizeBytes = recentBytes(partition.log);
   node.recentBytes += sizeBytes - partition.recentBytes;
   partition.recentBytes = sizeBytes;
@@ -146,7 +149,7 @@ export function takeEvents(node: Node, env: Env, partition: Partition, out: Outb
 function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, out: Outbox): void {
   switch (event.kind) {
     case 'opened':
-      partitionOpened(node, env, partition, out);
+      partitionOpened(node, partition, out);
       if (node.boot !== null) bootPartitionOpened(node, env, out);
       break;
     case 'durable':
@@ -158,13 +161,13 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       sayCutBack(node, env, partition, event.offset, out);
       break;
     case 'readDone':
-      takeRead(node, partition, event.ticket, event.outcome);
+      takeReadDone(node, partition, event);
       break;
     case 'timestampFound':
       finishLookup(node, partition, event.ticket, event.found);
       break;
     case 'closed':
-      stopPartitionClosed(node, env, partition, out);
+      stopPartitionClosed(node, partition);
       break;
     case 'failed':
       failPartition(node, partition, event.detail);
@@ -172,6 +175,11 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
     default:
       unreachable(event);
   }
+}
+
+function takeReadDone(node: Node, partition: Partition, event: Extract<LogEvent, { kind: 'readDone' }>): void {
+  const slot = takeRead(node, partition, event.ticket, event.outcome);
+  if (slot !== null) readOn(node, partition, slot, event.outcome);
 }
 
 /** A full disk refuses every append: that is said, but not as often. */

@@ -3,9 +3,10 @@
  *
  * quiet (what its log asked of the disk is answered: an open under way could make a file in a folder of a later topic)
  * → closing (its files) → renaming (to `<topic>-<partition>.<uuid>-delete`, durably) → unlisting (its lines go from the
- * checkpoints: the name is free from then on) → removing. A crash before the rename is durable leaves a folder whose
- * topic id the image does not have; the next start sets it aside. One after it leaves a name that says that it may go,
- * and that lines about it may be left.
+ * checkpoints: the name is free from then on) → keeping (until `file.delete.delay.ms` after the deletion, so that
+ * what was deleted by mistake can be copied) → removing. A crash before the rename is durable leaves a folder whose
+ * topic id the image does not have; the next start sets it aside. A crash or a stop after it leaves a name that says
+ * that it may go, and that lines about it may be left: the next start removes it, without waiting.
  */
 import { setDeadline, type Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
@@ -36,7 +37,9 @@ export interface Removal extends Timed {
   readonly from: string;
   readonly to: string;
   readonly files: readonly number[];
-  stage: 'quiet' | 'closing' | 'renaming' | 'unlisting' | 'removing';
+  /** Until when it is kept, `env.nowMs`; Infinity: for the life of the node. */
+  readonly keptUntilMs: number;
+  stage: 'quiet' | 'closing' | 'renaming' | 'unlisting' | 'keeping' | 'removing';
   /** Tickets that the stage waits for. */
   readonly awaited: Set<number>;
 }
@@ -48,9 +51,9 @@ export function leaveReaders(node: Node, partition: Partition): void {
   failAll(leader, error, 'the topic was deleted', node.finished);
   failStart(node, partition, error);
   leader.epoch = -1;
-  for (const ticket of [...reads.keys()]) takeRead(node, partition, ticket, { kind: 'error', error });
+  for (const ticket of [...(reads?.keys() ?? [])]) takeRead(node, partition, ticket, { kind: 'error', error });
   const found = { error, offset: -1, timestampMs: -1, leaderEpoch: -1 };
-  for (const ticket of [...lookups.keys()]) finishLookup(node, partition, ticket, found);
+  for (const ticket of [...(lookups?.keys() ?? [])]) finishLookup(node, partition, ticket, found);
   for (const subscription of subscriptions.splice(0)) {
     subscription.partition = null;
     subscription.place = -1;
@@ -76,11 +79,13 @@ export function beginRemoval(node: Node, env: Env, partition: Partition, out: Ou
     files: log.segments
       .flatMap(({ logFile, indexFile, timeFile }) => [logFile, indexFile, timeFile])
       .filter((file) => file !== 0),
+    keptUntilMs: env.nowMs + log.config.fileDeleteDelayMs,
     stage: 'quiet',
     awaited: new Set(log.asks?.keys()),
   };
   setDeadline(node.deadlines, partition, Number.POSITIVE_INFINITY);
   log.ring = null;
+  log.aheads = null;
   recount(node, partition);
   node.machines.delete(log.owner);
   node.machines.set(removal.owner, removal);
@@ -115,7 +120,7 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
   switch (removal.stage) {
     case 'quiet':
       removal.stage = 'closing';
-      for (const file of removal.files) out.push({ kind: 'close', file, ...ask() });
+      for (const file of removal.files) out.push({ kind: 'closeFile', file, ...ask() });
       if (removal.awaited.size === 0) goOn(node, env, removal, out);
       break;
     case 'closing':
@@ -130,17 +135,28 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
       dropLines(node, env, removal.name, removal, out);
       break;
     case 'unlisting':
-      break; // It asks nothing itself.
+    case 'keeping':
+      break; // They ask nothing themselves.
     case 'removing':
       node.machines.delete(removal.owner);
       break;
   }
 }
 
-/** No checkpoint mentions the folder name any more: it is free, and what was set aside goes. */
-export function linesGone(node: Node, env: Env, name: string, removal: Removal | null, out: Outbox): void {
-  if (removal !== null) removeSetAside(node, removal, out);
-  nameIsFree(node, env, name, out);
+/** No checkpoint mentions the folder name any more: it is free, and what was set aside goes when its time has come. */
+export function linesGone(node: Node, name: string, removal: Removal | null, out: Outbox): void {
+  if (removal !== null) {
+    removal.stage = 'keeping';
+    setDeadline(node.deadlines, removal, removal.keptUntilMs);
+  }
+  nameIsFree(node, name, out);
+}
+
+/** The deadline has come, or might have. */
+export function wakeRemoval(node: Node, env: Env, removal: Removal, out: Outbox): void {
+  if (removal.stage !== 'keeping') return;
+  if (env.nowMs >= removal.keptUntilMs) removeSetAside(node, removal, out);
+  else setDeadline(node.deadlines, removal, removal.keptUntilMs);
 }
 
 /** Takes the renamed folder away. */

@@ -20,6 +20,7 @@ import type { Lookup } from './api/02-list-offsets.ts';
 import type { Boot } from './boot.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { ControllerHost } from './controller-host.ts';
+import type { WantedAhead } from './fetch-ahead.ts';
 import type { Fetch, FetchSlot, Sessions, Subscription } from './fetch-sessions.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ProducerIds } from './producer-ids.ts';
@@ -32,6 +33,8 @@ export interface Topic {
   readonly name: string;
   /** As in the image, and in `partition.metadata` of each partition. */
   readonly id: string;
+  /** The paths of its folders, without the numbers at their ends: shared, for there may be 100,000. */
+  readonly stem: string;
   /** By partition number, without gaps. */
   readonly partitions: Partition[];
   /** Partitions whose logs are not open yet. */
@@ -56,14 +59,16 @@ export interface Partition extends Timed {
   phase: PartitionPhase;
   /** The fetch sessions that read it; each knows its place here. */
   readonly subscriptions: Subscription[];
-  /** Reads from files that a fetch waits for, by ticket. */
-  readonly reads: Map<number, FetchSlot>;
-  /** Searches by timestamp that ListOffsets waits for, by ticket. */
-  readonly lookups: Map<number, Lookup>;
+  /** Reads from files that a fetch waits for, by ticket; null for none. */
+  reads: Map<number, FetchSlot> | null;
+  /** Searches by timestamp that ListOffsets waits for, by ticket; null for none. */
+  lookups: Map<number, Lookup> | null;
   /** Whether it is in `Node.touched`. */
   isTouched: boolean;
   /** Bytes of recent batches that its log keeps in memory, as last counted. */
   recentBytes: number;
+  /** Bytes that its log has read ahead or may read ahead, as last counted. */
+  aheadBytes: number;
   /** Whether it is in `Node.recent`. */
   isRecent: boolean;
   /** Bytes that became durable since its recovery point was last written down. */
@@ -175,6 +180,8 @@ export interface Node {
   responseBytes: number;
   /** Bytes that reads of files for fetches may still bring: they are spent of the same budget before they come. */
   readingBytes: number;
+  /** Bytes that were read ahead of readers or may be, of all partitions: spent of the same budget. */
+  aheadBytes: number;
   /** Bytes of recent batches in memory, of all partitions; kept below tidemark.ring.max.bytes. */
   recentBytes: number;
   /** Partitions that keep recent batches: the next to give some up is at the front. */
@@ -186,8 +193,11 @@ export interface Node {
   readonly pumping: Connection[];
   readonly ripe: Fetch[];
   readonly finished: ProduceWait[];
+  readonly wantedAheads: WantedAhead[];
   readonly events: LogEvent[];
   /** How many lines about clients' faults may still be said in this interval. */
+  /** Names of settings of which was said that they do not act yet. */
+  readonly saidIdle: Set<string>;
   readonly complaints: { sinceMs: number; count: number; suppressed: number };
   /** Set when the node ends with this step. */
   exit: { readonly code: number; readonly reason: string } | null;

@@ -3,9 +3,9 @@
  *
  * draining: nothing new is accepted or taken up; produces wait for their syncs, fetches are answered with what there
  * is, and each connection is closed behind its last answer. closing: every log is closed, a bounded number at a time.
- * Then the checkpoints are written, the metadata log is closed, and last of all comes the marker that tells the next
- * start that nothing needs recovery, and in which epoch this broker ended.
- * A crash, or the time limit, at any stage leaves no marker, and the next start recovers.
+ * Then the checkpoints are written, and beside them what the closed logs are (`rested.ts`), the metadata log is closed,
+ * and last of all comes the marker that tells the next start that nothing needs recovery, and in which epoch this
+ * broker ended. A crash, or the time limit, at any stage leaves no marker, and the next start recovers.
  */
 
 import { CONTROLLER, type ControllerShapes } from '../controller/machine.ts';
@@ -16,13 +16,14 @@ import { nextOwner, nextTicket } from '../lib/ids.ts';
 import { queueAt } from '../lib/queue.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
-import { closeLog } from '../log/log.ts';
+import { closeLog, closeResting } from '../log/log.ts';
 import { writeAllCheckpoints } from './checkpoints.ts';
 import { type Caller, takeEvents } from './controller-host.ts';
 import { exitNode } from './exit.ts';
 import { ripen } from './fetch.ts';
 import { CLEAN_SHUTDOWN, formatCleanShutdown } from './files.ts';
 import { touch } from './partitions.ts';
+import { formatRested, RESTED } from './rested.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
 
@@ -44,6 +45,8 @@ export interface Stop extends Timed {
   closingCount: number;
   /** Tickets that the stage waits for. */
   readonly awaited: Set<number>;
+  /** Of the file of logs at rest; 0 before it is written. */
+  restedTicket: number;
 }
 
 /** The operator asked the node to stop. */
@@ -67,6 +70,7 @@ export function stopNode(node: Node, env: Env, out: Outbox): void {
     toClose: [],
     closingCount: 0,
     awaited: new Set(),
+    restedTicket: 0,
   };
   node.stop = stop;
   node.machines.set(stop.owner, stop);
@@ -96,11 +100,21 @@ export function proceedStop(node: Node, env: Env, stop: Stop, out: Outbox): bool
   if (node.topics.leaving.size > 0) return false;
   stop.stage = 'checkpoints';
   for (const ticket of writeAllCheckpoints(node, stop.owner, out)) stop.awaited.add(ticket);
+  writeRested(node, env, stop, out);
   return false;
 }
 
+/** What the next start need not look into. It does without where there is no room. */
+function writeRested(node: Node, env: Env, stop: Stop, out: Outbox): void {
+  const { directoryId, lifecycle } = node;
+  const bytes = formatRested(node.topics.byName.values(), env, { brokerEpoch: lifecycle.epoch, directoryId });
+  stop.restedTicket = nextTicket(node.ids);
+  stop.awaited.add(stop.restedTicket);
+  out.push({ kind: 'replace', path: `${node.folder}/${RESTED}`, bytes, owner: stop.owner, ticket: stop.restedTicket });
+}
+
 /** A log is closed: all of it is durable. */
-export function stopPartitionClosed(node: Node, _env: Env, partition: Partition, _out: Outbox): void {
+export function stopPartitionClosed(node: Node, partition: Partition): void {
   const { stop } = node;
   assert(stop !== null, 'a log closes only when the node stops');
   assert(partition.log.state === 'closed', 'a log says that it is closed when it is not');
@@ -110,7 +124,8 @@ export function stopPartitionClosed(node: Node, _env: Env, partition: Partition,
 /** A checkpoint or the marker is in place, or could not be written. */
 export function stepStop(node: Node, env: Env, stop: Stop, input: DiskInput, out: Outbox): void {
   if (!stop.awaited.delete(input.ticket)) return;
-  if (input.kind === 'diskFailed') {
+  const isSpare = input.ticket === stop.restedTicket && input.kind === 'diskFailed' && input.error === 'noSpace';
+  if (input.kind === 'diskFailed' && !isSpare) {
     exitNode(node, 1, `the stop was not clean: ${input.error} (${input.detail}); the next start will recover`);
     return;
   }
@@ -177,7 +192,7 @@ function closeNext(node: Node, env: Env, stop: Stop, out: Outbox): void {
   while (stop.closingCount < CLOSING_MAX) {
     const partition = stop.toClose.pop();
     if (partition === undefined) break;
-    if (partition.phase === 'gone') continue;
+    if (partition.phase === 'gone' || closeResting(partition.log)) continue;
     stop.closingCount += 1;
     closeLog(partition.log, env, out);
     touch(node, partition);

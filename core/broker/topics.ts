@@ -100,21 +100,22 @@ export function addTopic(node: Node, name: string, id: string): Topic {
   const { topics } = node;
   assert(!topics.byName.has(name), 'a name has one topic');
   assert(!topics.byId.has(id), 'an id has one topic');
-  const topic: Topic = { name, id, partitions: [], opening: 0, waits: [] };
+  const stem = `${node.folder}/${name}-`;
+  const topic: Topic = { name, id, stem, partitions: [], opening: 0, waits: [] };
   topics.byName.set(name, topic);
   topics.byId.set(id, topic);
   return topic;
 }
 
 /** Makes the partitions that a topic lacks, up to `count`. */
-export function addPartitions(node: Node, env: Env, topic: Topic, count: number, out: Outbox): void {
+export function addPartitions(node: Node, topic: Topic, count: number, out: Outbox): void {
   const config = topic.partitions.length < count ? configFor(node, topic.name) : null;
   while (config !== null && topic.partitions.length < count) {
     const partition = createPartition(node, topic, config);
     topic.opening += 1;
     enqueue(node.topics.queue, partition);
   }
-  makeNext(node, env, out);
+  makeNext(node, out);
 }
 
 /** The topic is no longer in the image: nobody reaches it from now on, and its folders go. */
@@ -147,7 +148,7 @@ function forgetWaiting(node: Node, partition: Partition): void {
 }
 
 /** Begins as many partitions as may be made at one time. */
-export function makeNext(node: Node, env: Env, out: Outbox): void {
+export function makeNext(node: Node, out: Outbox): void {
   const { topics } = node;
   while (topics.makingCount < MAKING_MAX) {
     const partition = dequeue(topics.queue);
@@ -158,7 +159,7 @@ export function makeNext(node: Node, env: Env, out: Outbox): void {
     else makeFolder(node, partition, out);
   }
   nameFolders(node, out);
-  scheduleTopics(node, env);
+  scheduleTopics(node);
 }
 
 /** The folder and, in it, its metadata: names change in the order in which they were asked for. */
@@ -201,7 +202,7 @@ export function stepTopics(node: Node, env: Env, input: DiskInput, out: Outbox):
     topics.asked.delete(input.ticket);
     takeFolder(node, env, partition, input, out);
   }
-  makeNext(node, env, out);
+  makeNext(node, out);
 }
 
 function takeFolder(node: Node, env: Env, partition: Partition, input: DiskInput, out: Outbox): void {
@@ -250,7 +251,7 @@ function openNamed(node: Node, env: Env, partition: Partition, out: Outbox): voi
 }
 
 /** The log of a partition is open. */
-export function partitionOpened(node: Node, env: Env, partition: Partition, out: Outbox): void {
+export function partitionOpened(node: Node, partition: Partition, out: Outbox): void {
   const { topics } = node;
   const { topic } = partition;
   settleLead(node, partition, out);
@@ -258,7 +259,7 @@ export function partitionOpened(node: Node, env: Env, partition: Partition, out:
   if (topic.opening === 0) for (const wait of topic.waits.splice(0)) finishWait(node, wait);
   if (node.boot !== null && node.boot.stage === 'logs') return; // Opened by the start.
   topics.makingCount -= 1;
-  makeNext(node, env, out);
+  makeNext(node, out);
 }
 
 /** Leads the partition, under a new epoch or no more, as the image says. */
@@ -277,11 +278,11 @@ export function settleLead(node: Node, partition: Partition, out: Outbox): void 
 }
 
 /** A folder name is free again: whoever waits for it begins. */
-export function nameIsFree(node: Node, env: Env, name: string, out: Outbox): void {
+export function nameIsFree(node: Node, name: string, out: Outbox): void {
   const waiting = node.topics.leaving.get(name) ?? null;
   node.topics.leaving.delete(name);
   if (waiting !== null) enqueue(node.topics.queue, waiting);
-  makeNext(node, env, out);
+  makeNext(node, out);
 }
 
 /** The deadline has come, or might have. */
@@ -292,11 +293,11 @@ export function wakeTopics(node: Node, env: Env, out: Outbox): void {
     for (const partition of topics.retries.splice(0)) enqueue(topics.queue, partition);
   }
   if (env.nowMs >= topics.waitsUntilMs) expireWaits(node, env);
-  makeNext(node, env, out);
+  makeNext(node, out);
 }
 
 /** Gives the heap the next deadline. Called with every answer of the disk: it must not walk over the waits. */
-export function scheduleTopics(node: Node, _env: Env): void {
+export function scheduleTopics(node: Node): void {
   const { topics } = node;
   if (topics.waits.size === 0) topics.waitsUntilMs = Number.POSITIVE_INFINITY;
   setDeadline(node.deadlines, topics, Math.min(topics.retryAtMs, topics.waitsUntilMs));

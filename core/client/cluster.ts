@@ -248,6 +248,7 @@ export function clusterDeadlineMs(cluster: Cluster): number {
 /** Closes every connection. Calls are reported as lost. */
 export function closeCluster(cluster: Cluster, out: Outbox, events: ChannelEvent[]): void {
   for (const key of [...cluster.channel.peers.keys()]) closePeer(cluster.channel, key, out, events);
+  cluster.refresh = 0;
 }
 
 /** True between any two steps. */

@@ -11,11 +11,11 @@ function words(text: string): ReadonlySet<string> {
 export const LATER_NAMES: ReadonlySet<string> = words(`
   add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
   alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
-  compression.lz4.level connection.failed.authentication.delay.ms
+  connection.failed.authentication.delay.ms
   connections.max.reauth.ms controlled.shutdown.enable controller.quorum.append.linger.ms
-  controller.quorum.auto.join.enable controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms
+  controller.quorum.auto.join.enable controller.quorum.election.backoff.max.ms
   controller.quorum.election.timeout.ms controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes
-  controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
+  controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms
   controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms cordoned.log.dirs
   delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.max.lifetime.ms
   delegation.token.secret.key early.start.listeners
@@ -40,10 +40,9 @@ export const LATER_NAMES: ReadonlySet<string> = words(`
   group.streams.min.assignment.interval.ms group.streams.min.heartbeat.interval.ms
   group.streams.min.session.timeout.ms group.streams.num.standby.replicas group.streams.rack.aware.assignment.tags
   group.streams.session.timeout.ms initial.broker.registration.timeout.ms
-  log.cleaner.backoff.ms log.cleaner.delete.retention.ms log.cleaner.max.compaction.lag.ms
-  log.cleaner.min.compaction.lag.ms log.dir.failure.timeout.ms log.retention.check.interval.ms
+  log.cleaner.backoff.ms log.dir.failure.timeout.ms log.retention.check.interval.ms
   max.connection.creation.rate max.connections.per.ip max.connections.per.ip.overrides
-  max.decompressed.message.bytes max.request.partition.size.limit 
+  max.request.partition.size.limit
   metadata.log.segment.ms
   metadata.max.idle.interval.ms metadata.max.retention.bytes metadata.max.retention.ms offset.metadata.max.bytes
   offsets.commit.timeout.ms offsets.retention.check.interval.ms offsets.retention.minutes
@@ -94,7 +93,7 @@ export const FOREIGN_NAMES: ReadonlySet<string> = words(`
   kafka.metrics.polling.interval.secs kafka.metrics.reporters log.cleaner.dedupe.buffer.size log.cleaner.enable
   log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second
   log.cleaner.threads log.local.retention.bytes log.local.retention.ms log.message.downconversion.enable
-  log.message.format.version log.message.timestamp.difference.max.ms log.preallocate log.remote.copy.lag.bytes
+  log.message.format.version log.message.timestamp.difference.max.ms log.remote.copy.lag.bytes
   log.remote.copy.lag.ms metric.reporters metrics.num.samples metrics.recording.level metrics.sample.window.ms
   num.io.threads num.network.threads num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads
   num.replica.fetchers offsets.load.buffer.size port principal.builder.class

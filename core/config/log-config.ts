@@ -28,6 +28,10 @@ export interface LogConfig {
   readonly flushMs: number;
   /** producer.id.expiration.ms: an idle producer's sequence numbers are forgotten after this. */
   readonly producerIdExpirationMs: number;
+  /** Whether cleanup.policy has 'compact': then every record needs a key. */
+  readonly isCompacted: boolean;
+  /** file.delete.delay.ms: the folder of a deleted partition is kept for so long, under another name. */
+  readonly fileDeleteDelayMs: number;
   /** Bytes of recent batches kept in memory for readers, for this log. */
   readonly ringBytesMax: number;
 }
@@ -47,6 +51,8 @@ export function topicConfig(config: NodeConfig): LogConfig {
     flushMessages: config['log.flush.interval.messages'],
     flushMs: config['log.flush.interval.ms'],
     producerIdExpirationMs: config['producer.id.expiration.ms'],
+    isCompacted: config['log.cleanup.policy'].includes('compact'),
+    fileDeleteDelayMs: config['log.segment.delete.delay.ms'],
     ringBytesMax: config['tidemark.ring.partition.max.bytes'],
   };
 }

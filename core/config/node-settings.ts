@@ -1,7 +1,7 @@
 /**
  * Settings of the node itself: who it is, where it listens, how much memory it may use. Data, no state.
  */
-import { boolean, choice, int, list, listeners, long, string, topics } from './setting.ts';
+import { addresses, boolean, choice, int, list, listeners, long, string, topics, voters } from './setting.ts';
 
 const MIB = 1024 * 1024;
 
@@ -32,6 +32,17 @@ export const NODE_SETTINGS = {
   'controller.listener.names': list({
     default: '',
     sentence: 'The listeners that are for controllers only.',
+  }),
+  'controller.quorum.voters': voters({
+    default: '',
+    scope: 'cluster',
+    sentence:
+      'The controllers that vote, as id@host:port between commas, on every node alike; if absent, this node alone.',
+  }),
+  'controller.quorum.bootstrap.servers': addresses({
+    default: '',
+    scope: 'cluster',
+    sentence: 'Where controllers of the cluster are found that know who votes, as host:port between commas.',
   }),
   'inter.broker.listener.name': string({
     default: null,

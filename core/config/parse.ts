@@ -4,6 +4,7 @@
  * Every name and every value is looked at before anything is refused, so that the operator sees all problems at once.
  */
 import { FOREIGN_NAMES, FOREIGN_PREFIXES, LATER_NAMES, LATER_PREFIXES } from './kafka-names.ts';
+import { checkQuorumRules, controllerNames, type Fail } from './quorum-rules.ts';
 import type { Setting } from './setting.ts';
 import { type NodeConfig, SETTINGS } from './settings.ts';
 import { suggest } from './suggest.ts';
@@ -82,11 +83,18 @@ function readEntry(
     });
     return;
   }
-  if (!setting.acts) {
+  if (!setting.acts && !isDefault(setting, reading.value)) {
     problems.push({ severity: 'warning', name, sentence: `${name} is kept, but it does not act yet.` });
   }
   values.set(key, reading.value);
   given.set(key, text.trim());
+}
+
+/** Whether a value is the default, so that it changes nothing to leave it out. */
+function isDefault(setting: Setting<unknown>, value: SettingValue): boolean {
+  if (setting.default === null) return false;
+  const reading = readValue(setting, setting.default);
+  return 'value' in reading && String(reading.value) === String(value);
 }
 
 function unknownName(name: string): Problem {
@@ -147,17 +155,18 @@ function unreadableDefault(name: string): never {
 
 /** What only shows when settings are seen beside each other. */
 function checkTogether(config: NodeConfig, problems: Problem[]): void {
-  const fail = (name: string, sentence: string) => problems.push({ severity: 'error', name, sentence });
+  const fail: Fail = (name, sentence) => problems.push({ severity: 'error', name, sentence });
   if (config['tidemark.frames.max.bytes'] < config['socket.request.max.bytes']) {
     const need = numberText(config['socket.request.max.bytes']);
     fail('tidemark.frames.max.bytes', `tidemark.frames.max.bytes must be at least socket.request.max.bytes (${need}).`);
   }
   checkListeners(config, fail);
+  checkQuorumRules(config, fail);
   const dirs = config['log.dirs'];
   if (new Set(dirs).size !== dirs.length) fail('log.dirs', 'log.dirs names a folder twice.');
 }
 
-function checkListeners(config: NodeConfig, fail: (name: string, sentence: string) => void): void {
+function checkListeners(config: NodeConfig, fail: Fail): void {
   const names = new Set(config.listeners.map((listener) => listener.name));
   const protocols = protocolMap(config);
   for (const { name } of config.listeners) {
@@ -176,7 +185,6 @@ function checkListeners(config: NodeConfig, fail: (name: string, sentence: strin
   }
   const ports = config.listeners.filter((listener) => listener.port !== 0).map(address);
   if (new Set(ports).size !== ports.length) fail('listeners', 'listeners has the same address twice.');
-  if (clientListeners(config).length === 0) fail('listeners', 'listeners has no listener for clients.');
 }
 
 function address(listener: Listener): string {
@@ -185,7 +193,7 @@ function address(listener: Listener): string {
 
 function protocolMap(config: NodeConfig): ReadonlyMap<string, string> {
   const protocols = new Map<string, string>([['PLAINTEXT', 'PLAINTEXT']]);
-  for (const name of config['controller.listener.names']) protocols.set(name.toUpperCase(), 'PLAINTEXT');
+  for (const name of controllerNames(config)) protocols.set(name, 'PLAINTEXT');
   for (const pair of config['listener.security.protocol.map']) {
     const colon = pair.indexOf(':');
     if (colon > 0)
@@ -202,6 +210,6 @@ function protocolMap(config: NodeConfig): ReadonlyMap<string, string> {
 
 /** The listeners that clients may use: all that are not for controllers only. */
 export function clientListeners(config: NodeConfig): readonly Listener[] {
-  const controllers = new Set(config['controller.listener.names'].map((name) => name.toUpperCase()));
-  return config.listeners.filter((listener) => !controllers.has(listener.name));
+  const controllers = controllerNames(config);
+  return config.listeners.filter((listener) => !controllers.includes(listener.name));
 }

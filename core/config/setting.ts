@@ -5,10 +5,21 @@
  * are made from it. Text is read as Kafka reads it: numbers are trimmed decimal digits, booleans ignore case, lists
  * are split at commas. Long.MAX reads as Infinity, which means "never" or "no limit". No state.
  */
-import type { Listener, TopicAtStart } from './values.ts';
+import type { Listener, QuorumVoter, TopicAtStart } from './values.ts';
 
 /** How the text is read. The names are Kafka's where Kafka has the kind. */
-export type SettingKind = 'string' | 'int' | 'long' | 'double' | 'boolean' | 'list' | 'choice' | 'listeners' | 'topics';
+export type SettingKind =
+  | 'string'
+  | 'int'
+  | 'long'
+  | 'double'
+  | 'boolean'
+  | 'list'
+  | 'choice'
+  | 'listeners'
+  | 'addresses'
+  | 'voters'
+  | 'topics';
 
 /** What a number counts; empty for what has no unit. */
 export type SettingUnit = '' | 'ms' | 'hours' | 'minutes' | 'seconds' | 'bytes' | 'count' | 'ratio';
@@ -111,6 +122,16 @@ export function choice<const C extends readonly string[], const D extends Declar
 /** `NAME://host:port` between commas. */
 export function listeners<const D extends Declaration>(declaration: D): Setting<Nullable<readonly Listener[], D>> {
   return declare('listeners', declaration);
+}
+
+/** `host:port` between commas. */
+export function addresses<const D extends Declaration>(declaration: D): Setting<Nullable<readonly string[], D>> {
+  return declare('addresses', declaration);
+}
+
+/** `id@host:port` between commas. */
+export function voters<const D extends Declaration>(declaration: D): Setting<Nullable<readonly QuorumVoter[], D>> {
+  return declare('voters', declaration);
 }
 
 /** `name:partitions` between commas. */

@@ -16,6 +16,13 @@ export interface Listener {
   readonly port: number;
 }
 
+/** A controller that votes, as `controller.quorum.voters` names it. */
+export interface QuorumVoter {
+  readonly id: number;
+  readonly host: string;
+  readonly port: number;
+}
+
 /** A topic that exists from the start. */
 export interface TopicAtStart {
   readonly name: string;
@@ -29,6 +36,7 @@ export type SettingValue =
   | boolean
   | readonly string[]
   | readonly Listener[]
+  | readonly QuorumVoter[]
   | readonly TopicAtStart[]
   | null;
 
@@ -40,11 +48,18 @@ export const TOPIC_NAME_MAX = 249;
 /** The most partitions of one topic that exists from the start. */
 export const PARTITIONS_MAX = 100_000;
 
+/** The most voters of a quorum: more would be slower and no safer. */
+export const VOTERS_MAX = 5;
+
 const LONG_MAX = 9223372036854775807n;
 const LONG_MIN = -9223372036854775808n;
 const INTEGER = /^[+-]?[0-9]{1,24}$/;
 const DECIMAL = /^[+-]?([0-9]{1,400}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,4})?$/;
 const LISTENER = /^([A-Za-z][A-Za-z0-9_]*):\/\/(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]*):([0-9]{1,5})$/;
+const ADDRESS = /^(\[[0-9a-fA-F:.]+\]|[^\s:/@[\]]+):([0-9]{1,5})$/;
+const VOTER = /^([0-9]{1,10})@(.*)$/;
+const NODE_ID_MAX = 2147483647;
+const PORT_MAX = 65535;
 const TOPIC = /^[a-zA-Z0-9._-]+$/;
 
 /** Reads `text` as `setting` wants it. */
@@ -68,6 +83,10 @@ export function readValue(setting: Setting<unknown>, text: string): Reading {
       return readList(setting, trimmed);
     case 'listeners':
       return readListeners(trimmed);
+    case 'addresses':
+      return readAddresses(trimmed);
+    case 'voters':
+      return readVoters(trimmed);
     case 'topics':
       return readTopics(trimmed);
   }
@@ -130,12 +149,48 @@ function readListeners(text: string): Reading {
     const match = LISTENER.exec(part);
     if (match === null) return { problem: `has "${part}", which does not look like PLAINTEXT://host:port` };
     const port = Number(match[3]);
-    if (port > 65535) return { problem: `has the port ${port}, but the highest is 65535` };
+    if (port > PORT_MAX) return { problem: `has the port ${port}, but the highest is ${PORT_MAX}` };
     const name = (match[1] as string).toUpperCase();
     if (found.some((other) => other.name === name)) return { problem: `names ${name} twice` };
     found.push({ name, host: (match[2] as string).replace('[', '').replace(']', ''), port });
   }
   if (found.length === 0) return { problem: 'is empty' };
+  return { value: found };
+}
+
+/** What is wrong with `host:port`, or null. */
+function addressProblem(text: string): string | null {
+  const match = ADDRESS.exec(text);
+  if (match === null) return `has "${text}", which does not look like host:port`;
+  const port = Number(match[2]);
+  return port < 1 || port > PORT_MAX ? `has the port ${port}, but must have 1 to ${PORT_MAX}` : null;
+}
+
+function readAddresses(text: string): Reading {
+  const found = splitList(text);
+  for (const part of found) {
+    const problem = addressProblem(part);
+    if (problem !== null) return { problem };
+  }
+  return { value: found };
+}
+
+function readVoters(text: string): Reading {
+  const found: QuorumVoter[] = [];
+  for (const part of splitList(text)) {
+    const match = VOTER.exec(part);
+    const id = Number(match?.[1]);
+    if (match === null || id > NODE_ID_MAX) return { problem: `has "${part}", which does not look like id@host:port` };
+    const address = match[2] as string;
+    const problem = addressProblem(address);
+    if (problem !== null) return { problem };
+    const colon = address.lastIndexOf(':');
+    const host = address.slice(0, colon).replace('[', '').replace(']', '');
+    if (host === '0.0.0.0' || host === '::') return { problem: `has ${host}, to which no node can connect` };
+    if (found.some((other) => other.id === id)) return { problem: `names the voter ${id} twice` };
+    found.push({ id, host, port: Number(address.slice(colon + 1)) });
+  }
+  if (found.length > VOTERS_MAX) return { problem: `has ${found.length} voters, but may have ${VOTERS_MAX}` };
   return { value: found };
 }
 

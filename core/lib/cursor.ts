@@ -6,7 +6,7 @@
  * beyond 2^53 they saturate, timestamps round to the nearest double instead. `writer.ts` is the other direction.
  */
 import { ProtocolError } from './protocol-error.ts';
-import { decodeUtf8 } from './utf8.ts';
+import { decodeUtf8Loosely } from './utf8.ts';
 import { uuidFromBytes } from './uuid.ts';
 import { unzigzag } from './varint.ts';
 
@@ -162,12 +162,12 @@ export class Reader {
     throw new ProtocolError('badVarint', 'a variable-length integer is longer than 64 bits');
   }
 
-  /** The next `size` bytes as UTF-8. */
+  /** The next `size` bytes as UTF-8; what is malformed is replaced, as Java does. */
   text(size: number): string {
     if (size < 0 || size > this.end - this.position) badLength();
     const at = this.position;
     this.position = at + size;
-    return decodeUtf8(this.bytes, at, at + size);
+    return decodeUtf8Loosely(this.bytes, at, at + size);
   }
 
   /** The next `size` bytes as a view of the frame. */

@@ -1,12 +1,12 @@
 /**
  * A first-in, first-out queue on a circular array: `Array.shift` moves every element once a queue grows long.
  *
- * The owner bounds its length; the array doubles as needed and never shrinks below its smallest size. Slots that are
- * not in use hold undefined, so that what was taken out can be collected.
+ * The owner bounds its length; the array comes with the first element, doubles as needed and never shrinks. Slots that
+ * are not in use hold undefined, so that what was taken out can be collected.
  */
 import { assert } from './assert.ts';
 
-/** Elements in order. Invariant: `slots.length` is a power of two and at least `size`. */
+/** Elements in order. Invariant: `slots.length` is 0 or a power of two, and at least `size`. */
 export interface Queue<T> {
   slots: (T | undefined)[];
   head: number;
@@ -14,10 +14,12 @@ export interface Queue<T> {
 }
 
 const SLOTS_MIN = 8;
+/** Of every queue that never held anything: there are hundreds of thousands of them. Never written to. */
+const NO_SLOTS: undefined[] = [];
 
 /** An empty queue. */
 export function createQueue<T>(): Queue<T> {
-  return { slots: new Array<T | undefined>(SLOTS_MIN).fill(undefined), head: 0, size: 0 };
+  return { slots: NO_SLOTS, head: 0, size: 0 };
 }
 
 /** Puts `item` behind all others. */
@@ -61,7 +63,7 @@ export function sift<T>(queue: Queue<T>, keeps: (item: T) => boolean): T[] {
 }
 
 function grow<T>(queue: Queue<T>): void {
-  const slots = new Array<T | undefined>(queue.slots.length * 2).fill(undefined);
+  const slots = new Array<T | undefined>(Math.max(SLOTS_MIN, queue.slots.length * 2)).fill(undefined);
   for (let i = 0; i < queue.size; i++) slots[i] = queue.slots[(queue.head + i) & (queue.slots.length - 1)];
   queue.slots = slots;
   queue.head = 0;

@@ -1,8 +1,9 @@
 /**
- * Strings to UTF-8 and back, strictly and without the engine's text classes, which core may not name.
+ * Strings to UTF-8 and back, without the engine's text classes, which core may not name.
  *
- * Decoding refuses what is not well-formed: stray or missing continuation bytes, overlong forms, surrogates,
- * anything beyond U+10FFFF. Encoding refuses a lone surrogate, which has no UTF-8 form. Names of topics, clients
+ * Not well-formed are stray or missing continuation bytes, overlong forms, surrogates, anything beyond U+10FFFF.
+ * `decodeUtf8` refuses them, for files; `decodeUtf8Loosely` puts U+FFFD in their place as Java does, for what clients
+ * send. Encoding refuses a lone surrogate, which has no UTF-8 form. Names of topics, clients
  * and groups repeat on every request, so short ASCII strings are interned in a table of fixed size: a hit costs
  * one pass over the bytes and no garbage. The table only saves time; no result depends on what it holds.
  */
@@ -10,12 +11,22 @@ import { ProtocolError } from './protocol-error.ts';
 
 const INTERN_SLOTS = 2048; // A power of two.
 const INTERN_BYTES_MAX = 64;
+const REPLACEMENT = 0xfffd;
 const CHUNK_CHARS = 4096; // Arguments of one fromCharCode call; engines limit their number.
 
 const interned: string[] = new Array<string>(INTERN_SLOTS).fill('');
 
 /** Decodes bytes `start` (inclusive) to `end` (exclusive); throws ProtocolError 'badUtf8' if malformed. */
 export function decodeUtf8(bytes: Uint8Array, start: number, end: number): string {
+  return decode(bytes, start, end, false);
+}
+
+/** Decodes bytes `start` (inclusive) to `end` (exclusive), with one U+FFFD for each malformed sequence. */
+export function decodeUtf8Loosely(bytes: Uint8Array, start: number, end: number): string {
+  return decode(bytes, start, end, true);
+}
+
+function decode(bytes: Uint8Array, start: number, end: number, isLoose: boolean): string {
   const length = end - start;
   if (length === 0) return '';
   let hash = length;
@@ -26,7 +37,7 @@ export function decodeUtf8(bytes: Uint8Array, start: number, end: number): strin
       all |= byte;
       hash = (Math.imul(hash, 31) + byte) | 0;
     }
-    if (all >= 0x80) return decodeMixed(bytes, start, end);
+    if (all >= 0x80) return decodeMixed(bytes, start, end, isLoose);
     const slot = (hash ^ (hash >>> 11)) & (INTERN_SLOTS - 1);
     const known = interned[slot] as string;
     if (sameAscii(known, bytes, start, length)) return known;
@@ -35,7 +46,7 @@ export function decodeUtf8(bytes: Uint8Array, start: number, end: number): strin
     return text;
   }
   for (let i = start; i < end; i++) all |= bytes[i] as number;
-  return all < 0x80 ? decodeAscii(bytes, start, end) : decodeMixed(bytes, start, end);
+  return all < 0x80 ? decodeAscii(bytes, start, end) : decodeMixed(bytes, start, end, isLoose);
 }
 
 function sameAscii(text: string, bytes: Uint8Array, start: number, length: number): boolean {
@@ -53,7 +64,7 @@ function decodeAscii(bytes: Uint8Array, start: number, end: number): string {
   return text;
 }
 
-function decodeMixed(bytes: Uint8Array, start: number, end: number): string {
+function decodeMixed(bytes: Uint8Array, start: number, end: number, isLoose: boolean): string {
   let text = '';
   let units: number[] = [];
   let at = start;
@@ -65,6 +76,12 @@ function decodeMixed(bytes: Uint8Array, start: number, end: number): string {
     } else {
       const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
       const point = decodePoint(bytes, at, end, lead, size);
+      if (point < 0) {
+        if (!isLoose) throw new ProtocolError('badUtf8', 'a string is not well-formed UTF-8');
+        units.push(REPLACEMENT);
+        at += malformedSize(bytes, at, end, lead, size);
+        continue;
+      }
       if (point >= 0x10000) units.push(0xd7c0 + (point >> 10), 0xdc00 | (point & 0x3ff));
       else units.push(point);
       at += size;
@@ -77,22 +94,44 @@ function decodeMixed(bytes: Uint8Array, start: number, end: number): string {
   return text + String.fromCharCode.apply(null, units);
 }
 
-/** One code point beyond ASCII whose lead byte announces `size` bytes. */
+/** One code point beyond ASCII whose lead byte announces `size` bytes; -1 if malformed. */
 function decodePoint(bytes: Uint8Array, at: number, end: number, lead: number, size: number): number {
-  if (lead < 0xc2 || lead > 0xf4 || at + size > end) throw malformed();
+  if (lead < 0xc2 || lead > 0xf4 || at + size > end) return -1;
   let point = lead & (0x7f >> size);
   for (let i = 1; i < size; i++) {
     const byte = bytes[at + i] as number;
-    if ((byte & 0xc0) !== 0x80) throw malformed();
+    if ((byte & 0xc0) !== 0x80) return -1;
     point = (point << 6) | (byte & 0x3f);
   }
   const overlong = (size === 3 && point < 0x800) || (size === 4 && point < 0x10000);
-  if (overlong || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) throw malformed();
+  if (overlong || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return -1;
   return point;
 }
 
-function malformed(): ProtocolError {
-  return new ProtocolError('badUtf8', 'a string is not well-formed UTF-8');
+/** Bytes that one U+FFFD stands for: as many as could begin a character; a surrogate's three count as one. */
+function malformedSize(bytes: Uint8Array, at: number, end: number, lead: number, size: number): number {
+  if (lead < 0xc2 || lead > 0xf4) return 1;
+  const lowest = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
+  const highest = lead === 0xf4 ? 0x8f : 0xbf;
+  const second = at + 1 < end ? (bytes[at + 1] as number) : 0;
+  if (second < lowest || second > highest) return 1;
+  let count = 2;
+  while (count < size && at + count < end && ((bytes[at + count] as number) & 0xc0) === 0x80) count++;
+  return count;
+}
+
+/** The beginning of `text` that takes at most `sizeMax` bytes; no character is cut in half. */
+export function cutUtf8(text: string, sizeMax: number): string {
+  if (text.length * 3 <= sizeMax) return text;
+  let size = 0;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    const isPair = unit >= 0xd800 && unit <= 0xdbff && isLow(text.charCodeAt(i + 1));
+    size += isPair ? 4 : unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
+    if (size > sizeMax) return text.slice(0, i);
+    if (isPair) i++;
+  }
+  return text;
 }
 
 /** Bytes that `text` takes; a lone surrogate counts as three, and `encodeUtf8` will refuse it. */

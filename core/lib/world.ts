@@ -12,8 +12,8 @@
  *
  * The disk's promises, which the simulator uses to the last inch:
  * - A file id is chosen by the node at `open` and never used again, so that appends may follow an open in one outbox.
- * - Mutations of one file (open, append, truncate, close) take effect in the order they were issued. So do mutations
- *   of names (replace, rename, remove, makeFolder) among themselves. Reads are unordered.
+ * - Mutations of one file (open, append, truncate, closeFile) take effect in the order they were issued. So do
+ *   mutations of names (replace, rename, remove, makeFolder) among themselves. Reads are unordered.
  * - An append is whole or an error; after an error the file is as long as before it, and every later append to it fails
  *   too until a truncate of it is issued: what was piped behind a failed append can never land in its place.
  * - Written is not synced: without `sync` a power loss may lose or tear any write, in any order. A finished `sync`
@@ -64,12 +64,21 @@ export type DiskEffect =
   | ({ readonly kind: 'append'; readonly file: FileId; readonly parts: readonly Uint8Array[] } & Asked)
   /** Makes what was issued before it durable (fdatasync). Answered by 'synced'. */
   | ({ readonly kind: 'sync'; readonly file: FileId } & Asked)
-  /** Reads `length` bytes at `position`; fewer where the file ends. Answered by 'read'. */
-  | ({ readonly kind: 'read'; readonly file: FileId; readonly position: number; readonly length: number } & Asked)
+  /**
+   * Reads `length` bytes at `position`; fewer where the file ends. Answered by 'read'. With `isLent` the bytes are the
+   * node's only until it hands a view of them to one `send`: from then on the world may put other bytes in their place.
+   */
+  | ({
+      readonly kind: 'read';
+      readonly file: FileId;
+      readonly position: number;
+      readonly length: number;
+      readonly isLent?: boolean;
+    } & Asked)
   /** Cuts the file to `size` bytes, never grows it. Answered by 'changed'. */
   | ({ readonly kind: 'truncate'; readonly file: FileId; readonly size: number } & Asked)
   /** Forgets the id once all issued before it is done. Answered by 'changed'. */
-  | ({ readonly kind: 'close'; readonly file: FileId } & Asked)
+  | ({ readonly kind: 'closeFile'; readonly file: FileId } & Asked)
   /** Puts a small file in place whole: write aside, sync, rename, sync the folder. Answered by 'changed'. */
   | ({ readonly kind: 'replace'; readonly path: string; readonly bytes: Uint8Array } & Asked)
   /** Reads a small file whole, at most LOAD_BYTES_MAX. Answered by 'loaded'. */
@@ -108,7 +117,7 @@ export type DiskInput =
   | ({ readonly kind: 'opened'; readonly sizeBytes: number } & Asked)
   | ({ readonly kind: 'appended' } & Asked)
   | ({ readonly kind: 'synced' } & Asked)
-  /** `bytes` may be kept and shared: the world never changes them. */
+  /** `bytes` may be kept and shared: the world never changes them, unless they were lent and are sent. */
   | ({ readonly kind: 'read'; readonly bytes: Uint8Array } & Asked)
   | ({ readonly kind: 'loaded'; readonly bytes: Uint8Array } & Asked)
   | ({ readonly kind: 'listed'; readonly entries: readonly FolderEntry[] } & Asked)

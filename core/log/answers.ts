@@ -32,6 +32,7 @@ export function failLog(log: Log, detail: string, out: Outbox, events: LogEvent[
   log.flushAtMs = Infinity;
   log.expireAtMs = Infinity;
   log.ring = null;
+  log.aheads = null;
   const outcome = { kind: 'error', error: ErrorCode.KAFKA_STORAGE_ERROR } as const;
   for (const job of log.jobs ?? []) finishJob(log, job, outcome, out, events);
   events.push({ kind: 'failed', detail });

@@ -1,7 +1,8 @@
 /**
  * Appending as the leader: the one batch of a Produce request is checked, numbered and handed to the disk.
  *
- * A batch is judged by its header and checksum; only a topic that recompresses looks at the records. The bytes go
+ * A batch is judged by its header and checksum; its records are read where the header is doubtful (`judge.ts`), and
+ * where the topic recompresses. The bytes go
  * on as they came, behind 16 fresh ones (base offset, length, leader epoch), or 61 where the leader stamps its
  * time. All bookkeeping (offsets, indexes, producer state, epochs) moves at once; `cut.ts` takes it back if the
  * disk refuses.
@@ -13,19 +14,22 @@ import { ErrorCode } from '../protocol/errors.ts';
 import { lastEpoch, withEpoch } from './epochs.ts';
 import { ask, flushIndexes, openForAppend, unsettle } from './files.ts';
 import { indexBatch, indexEntries, timeEntries } from './index.ts';
+import { isDoubtful, judgeRecords } from './judge.ts';
 import { afterAppend, checkSequence, setProducer } from './producers.ts';
 import { recompress } from './recompress.ts';
 import { createRing, pushRecent } from './ring.ts';
 import { rollIfDue, writeEpochs } from './roll.ts';
 import { noteUnsynced, pumpSyncs, writtenEnd } from './settle.ts';
 import { activeSegment, type Log, type Segment, type Write } from './state.ts';
-import type { AppendOutcome } from './types.ts';
+import type { AppendOutcome, RecordFault } from './types.ts';
 
 /** Appends that the disk has not answered, at most: beyond that it counts as stalled. */
 export const WRITES_MAX = 65_536;
 
 /** Producers are looked through for expired ones so often at most, ms. */
 export const EXPIRY_INTERVAL_MS = 600_000;
+
+const NO_FAULTS: readonly RecordFault[] = [];
 
 /** Appends the one batch that a Produce request holds for this partition. See `AppendOutcome`. */
 export function appendAsLeader(
@@ -42,8 +46,14 @@ export function appendAsLeader(
   const refusal = validate(log, env, records);
   if (refusal !== null) return refusal;
   let bytes = records;
+  const asSent = batch.dataViewOf(records);
+  if (isDoubtful(log.config, env, asSent)) {
+    const judged = judgeRecords(log.config, env, records, log.folder.slice(log.folder.lastIndexOf('/') + 1));
+    if ('error' in judged) return refuse(judged.error, judged.message, judged.faults);
+    bytes = judged.bytes;
+  }
   if (log.config.compressionType !== 'producer') {
-    const again = recompress(records, log.config.compressionType, env.codecs, env.crc32c);
+    const again = recompress(bytes, log.config.compressionType, env.codecs, env.crc32c);
     if (typeof again === 'number') return refuse(again, 'the records cannot be read');
     bytes = again;
     if (bytes.length > log.config.messageBytesMax) return tooLarge(log, bytes.length);
@@ -51,14 +61,14 @@ export function appendAsLeader(
   if (bytes.length > log.config.segmentBytes) {
     return refuse(ErrorCode.RECORD_LIST_TOO_LARGE, `the batch of ${bytes.length} bytes does not fit into a segment`);
   }
-  const view = batch.dataViewOf(bytes);
+  const view = bytes === records ? asSent : batch.dataViewOf(bytes);
   const duplicate = checkProducer(log, view);
   if (duplicate !== null) return duplicate;
   return appendChecked(log, env, bytes, view, leaderEpoch, out);
 }
 
-function refuse(error: number, message: string): AppendOutcome {
-  return { error, message, baseOffset: -1, nextOffset: -1, logAppendTimeMs: -1, duplicate: false };
+function refuse(error: number, message: string, faults = NO_FAULTS): AppendOutcome {
+  return { error, message, faults, baseOffset: -1, nextOffset: -1, logAppendTimeMs: -1, duplicate: false };
 }
 
 function tooLarge(log: Log, sizeBytes: number): AppendOutcome {
@@ -91,27 +101,12 @@ function validate(log: Log, env: Env, records: Uint8Array): AppendOutcome | null
   if (batch.isTransactional(view, 0)) {
     return refuse(ErrorCode.INVALID_TXN_STATE, 'transactions are not supported yet');
   }
-  return validateTimestamps(log, env, view);
+  return null;
 }
 
 function faultText(fault: number): string {
   if (fault === ErrorCode.CORRUPT_MESSAGE) return 'the checksum of the record batch does not hold';
-  if (fault === ErrorCode.INVALID_TIMESTAMP) return 'the timestamps of the record batch contradict each other';
   return 'the header of the record batch contradicts itself';
-}
-
-function validateTimestamps(log: Log, env: Env, view: DataView): AppendOutcome | null {
-  const config = log.config;
-  const max = batch.maxTimestamp(view, 0);
-  if (config.timestampType === 'LogAppendTime' || max < 0) return null;
-  if (max - env.wallMs > config.timestampAfterMaxMs) {
-    return refuse(ErrorCode.INVALID_TIMESTAMP, `timestamp ${max} is too far ahead of ${env.wallMs}`);
-  }
-  const first = batch.baseTimestamp(view, 0);
-  if (first >= 0 && env.wallMs - first > config.timestampBeforeMaxMs) {
-    return refuse(ErrorCode.INVALID_TIMESTAMP, `timestamp ${first} is too far behind ${env.wallMs}`);
-  }
-  return null;
 }
 
 /** The answer for a batch that is not to be appended because of its producer; null when it is. */
@@ -126,6 +121,7 @@ function checkProducer(log: Log, view: DataView): AppendOutcome | null {
   return {
     error: ErrorCode.NONE,
     message: null,
+    faults: NO_FAULTS,
     baseOffset: check.batch.baseOffset,
     nextOffset: check.batch.lastOffset + 1,
     logAppendTimeMs: log.config.timestampType === 'LogAppendTime' ? check.batch.timestampMs : -1,
@@ -172,6 +168,7 @@ export function appendChecked(
   return {
     error: ErrorCode.NONE,
     message: null,
+    faults: NO_FAULTS,
     baseOffset: base,
     nextOffset: next,
     logAppendTimeMs,

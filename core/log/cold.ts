@@ -9,6 +9,7 @@ import { nextFile } from '../lib/ids.ts';
 import type { DiskError, DiskInput, Env, Outbox } from '../lib/world.ts';
 import { dataViewOf } from '../protocol/batch.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import { landAhead } from './ahead.ts';
 import { ask, closeFiles, segmentPath } from './files.ts';
 import { INDEX_ENTRY_BYTES, type IndexEntry, offsetEntry, searchTail, TIME_ENTRY_BYTES, timeEntry } from './index.ts';
 import type { ReadJob } from './read.ts';
@@ -49,6 +50,7 @@ export function locate(log: Log, job: ReadJob): void {
   const cursor = log.cursors?.find((known) => known.offset === job.offset && known.segment === segment.base);
   if (cursor !== undefined) {
     job.position = cursor.position;
+    job.isSequential = true;
     job.expected = job.offset;
     return;
   }
@@ -88,7 +90,9 @@ export function issue(log: Log, env: Env, job: ReadJob, out: Outbox): void {
   const file = role === 'log' ? segment.logFile : role === 'index' ? segment.indexFile : segment.timeFile;
   assert(file !== 0, 'a read needs an open file');
   if (job.stage === 'data') env.reached('log.read.cold');
-  out.push({ kind: 'read', file, position: range[0], length: range[1], owner: log.owner, ticket });
+  // A reader's bytes are sent once, to it alone, and nothing is kept of them.
+  const isLent = job.stage === 'data' && job.purpose.kind === 'fetch';
+  out.push({ kind: 'read', file, position: range[0], length: range[1], isLent, owner: log.owner, ticket });
 }
 
 /** The position and length of the next read. */
@@ -211,6 +215,7 @@ function takeSlice(log: Log, env: Env, job: ReadJob, bytes: Uint8Array, out: Out
 /** Ends a job with an outcome for its reader. */
 export function finishJob(log: Log, job: ReadJob, outcome: ReadOutcome, out: Outbox, events: LogEvent[]): void {
   dropJob(log, job, out);
+  if (landAhead(log, job, outcome)) return;
   if (job.purpose.kind === 'fetch') {
     events.push({ kind: 'readDone', ticket: job.ticket, outcome });
     return;

@@ -25,8 +25,15 @@ export function withEpoch(entries: readonly EpochEntry[], epoch: number, startOf
   if (last !== undefined && last.epoch >= epoch) return entries;
   // An epoch under which nothing was appended leaves no trace.
   const kept = entries.filter((entry) => entry.startOffset < startOffset);
-  return [...kept, { epoch, startOffset }];
+  if (kept.length > 0) return kept.concat({ epoch, startOffset });
+  const known = lastSingle[0];
+  // One list serves all logs that begin an epoch with nothing in them; there may be 100,000. Lists never change.
+  if (known?.epoch !== epoch || known.startOffset !== startOffset) lastSingle = [{ epoch, startOffset }];
+  return lastSingle;
 }
+
+/** The list of one entry that was made last. */
+let lastSingle: readonly EpochEntry[] = [];
 
 /** The entries of a log that was cut to end at `end`; the same array when nothing changes. */
 export function cutEpochs(entries: readonly EpochEntry[], end: number): readonly EpochEntry[] {

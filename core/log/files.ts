@@ -40,7 +40,7 @@ export function pushTidy(log: Log, out: Outbox, effect: TidyEffect): void {
 
 /** The effects that `pushTidy` takes. */
 export type TidyEffect =
-  | { readonly kind: 'close'; readonly file: number }
+  | { readonly kind: 'closeFile'; readonly file: number }
   | { readonly kind: 'remove'; readonly path: string }
   | { readonly kind: 'truncate'; readonly file: number; readonly size: number };
 
@@ -123,7 +123,7 @@ function pushIndexAppend(log: Log, segment: Segment, role: 'index' | 'time', byt
 /** Closes whatever is open of a segment. */
 export function closeFiles(log: Log, segment: Segment, out: Outbox): void {
   for (const file of [segment.logFile, segment.indexFile, segment.timeFile]) {
-    if (file !== 0) pushTidy(log, out, { kind: 'close', file });
+    if (file !== 0) pushTidy(log, out, { kind: 'closeFile', file });
   }
   segment.logFile = 0;
   segment.indexFile = 0;
@@ -161,7 +161,7 @@ export function breakIndex(log: Log, segment: Segment, out: Outbox): void {
   segment.tail = null;
   segment.indexSyncsLeft = 0;
   for (const file of [segment.indexFile, segment.timeFile]) {
-    if (file !== 0) pushTidy(log, out, { kind: 'close', file });
+    if (file !== 0) pushTidy(log, out, { kind: 'closeFile', file });
   }
   segment.indexFile = 0;
   segment.timeFile = 0;

@@ -9,6 +9,7 @@
  */
 import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import { AHEADS_MAX, aheadsUntilMs, dropIdleAheads } from './ahead.ts';
 import { failLog, takeAnswer } from './answers.ts';
 import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { endOfEpoch, lastEpoch, withEpoch } from './epochs.ts';
@@ -22,11 +23,13 @@ import { activeSegment, type Log } from './state.ts';
 import { goOnTruncating, keepTail } from './truncate.ts';
 import type { LogEvent } from './types.ts';
 
+export { type AheadRequest, aheadBytes, readAhead } from './ahead.ts';
 export { appendAsLeader } from './append.ts';
 export { appendOwn, roomOfLog } from './append-own.ts';
 export { appendAsFollower } from './follow.ts';
 export { openLog } from './opening.ts';
 export { type ReadRequest, readLog } from './read.ts';
+export { canRest, openRested, restBytesMax, writeRest } from './rest.ts';
 export { recoveryPoint } from './settle.ts';
 export { createLog, type DamagedRange, type Log, type LogOptions } from './state.ts';
 export { findTimestamp, maxTimestamp, type TimestampOutcome } from './timestamp.ts';
@@ -102,8 +105,32 @@ export function closeLog(log: Log, env: Env, out: Outbox): void {
   pumpSyncs(log, out);
   if (log.snapshotAt !== log.end) writeSnapshot(log, env, out);
   log.ring = null;
+  log.aheads = null;
   // Something is always asked, so that the event comes with its answer.
   out.push({ kind: 'makeFolder', path: log.folder, owner: log.owner, ticket: ask(log, { kind: 'tidy' }) });
+}
+
+/**
+ * Closes a log at once of which no file is open and nothing is under way, unwritten or unsynced; false, and nothing has
+ * happened, where that is not so: `closeLog` is for it. No event follows.
+ */
+export function closeResting(log: Log): boolean {
+  assert(log.state === 'open', 'only an open log is closed');
+  if ((log.asks !== null && log.asks.size > 0) || log.unsettled !== null || log.writes.length > 0) return false;
+  if (log.snapshotAt !== log.end || log.durable !== log.end) return false;
+  for (const segment of log.segments) {
+    if (segment.logFile + segment.indexFile + segment.timeFile > 0 || segment.tail !== null) return false;
+    if (segment.isOnDisk && segment.sealedAt < 0 && segment.lastTimeMs < segment.maxTimestampMs) return false;
+  }
+  log.ring = null;
+  rest(log);
+  return true;
+}
+
+function rest(log: Log): void {
+  log.state = 'closed';
+  log.asks = null;
+  log.expireAtMs = Infinity;
 }
 
 function goOnClosing(log: Log, out: Outbox, events: LogEvent[]): void {
@@ -112,19 +139,18 @@ function goOnClosing(log: Log, out: Outbox, events: LogEvent[]): void {
   if (log.asks !== null && log.asks.size > 0) return;
   for (const segment of log.segments) closeFiles(log, segment, out);
   if (log.asks !== null && log.asks.size > 0) return;
-  log.state = 'closed';
-  log.asks = null;
-  log.expireAtMs = Infinity;
+  rest(log);
   events.push({ kind: 'closed' });
 }
 
 /** When the log next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
 export function logDeadlineMs(log: Log): number {
-  return Math.min(log.flushAtMs, log.expireAtMs);
+  return Math.min(log.flushAtMs, log.expireAtMs, aheadsUntilMs(log));
 }
 
 /** The deadline has come, or might have. */
 export function wakeLog(log: Log, env: Env, out: Outbox, events: LogEvent[]): void {
+  dropIdleAheads(log, env.nowMs);
   if (log.state !== 'open') return;
   if (env.nowMs >= log.flushAtMs) {
     wantSync(log);
@@ -168,6 +194,10 @@ export function checkLog(log: Log): void {
     assert(write.base > base, 'writes ascend');
     base = write.base;
   }
+  assert(
+    log.aheads === null || (log.aheads.length > 0 && log.aheads.length <= AHEADS_MAX),
+    'few ranges are read ahead',
+  );
   if (log.ring !== null) {
     const newest = log.ring.items[log.ring.items.length - 1];
     assert(newest === undefined || newest === null || newest.next === log.end, 'the ring ends with the log');

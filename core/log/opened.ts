@@ -9,7 +9,7 @@ import { closeFiles, openForAppend, pushTidy, removeSegment } from './files.ts';
 import { LOG_SUFFIX, nameOf, parentOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { type Opening, pushOpening } from './opening.ts';
 import { writeEpochs } from './roll.ts';
-import { activeSegment, createSegment, type Log, type Segment } from './state.ts';
+import { activeSegment, createSegment, dropBlank, type Log, type Segment } from './state.ts';
 import type { LogEvent } from './types.ts';
 
 /** Syncs whatever the scan touched or could not trust to be on the disk. */
@@ -58,18 +58,27 @@ export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox,
   removeStraySnapshots(log, opening, out);
   if (isSame(log, opening)) log.epochsOnDisk = log.epochs;
   else writeEpochs(log, out);
+  dropBlank(log);
   events.push({ kind: 'opened' });
 }
 
 /**
- * The log is said to start behind its end. That is so where the other checkpoints know of its start: then all that was
- * found lies below it. Else the number is wrong, for a start is never above what is durable, and records must not go
- * for it.
+ * Below this offset the records of the log were deleted: where it is said to start, if another checkpoint knows that it
+ * reached so far, and 0 if none does. For a start is never above what readers were shown, which is written down first.
+ */
+export function deletedBelow({ found }: Opening): number {
+  const { logStartOffset, recoveryPoint, highWatermark } = found;
+  return logStartOffset <= Math.max(recoveryPoint, highWatermark) ? logStartOffset : 0;
+}
+
+/**
+ * The log is said to start behind its end. Where that is to be believed, all that was found lies below the start. Else
+ * the number is wrong, and records must not go for it.
  */
 function settleStart(log: Log, opening: Opening, out: Outbox): void {
   const first = log.segments[0] as Segment;
   const name = nameOf(first.base, LOG_SUFFIX);
-  if (opening.protect >= log.start) {
+  if (deletedBelow(opening) === log.start) {
     sayFound(log, 'warn', name, `all of the log lies below its start, offset ${log.start}: it is removed`, out);
     startAfresh(log, out);
     return;

@@ -72,6 +72,7 @@ export interface SegmentScan {
 /** Opens the log: events 'opened' or 'failed' follow. Creates the folder if it is missing. */
 export function openLog(log: Log, _env: Env, found: LogFound, out: Outbox): void {
   log.state = 'opening';
+  log.segments = [];
   // With flush off, what readers were shown was not synced: a power loss may have taken it, and that is no damage.
   const isSynced = log.config.flushMessages <= 1;
   log.opening = {

@@ -219,7 +219,7 @@ function distrustIndex(log: Log, env: Env, opening: Opening, scan: SegmentScan, 
   env.reached('log.index.rebuilt');
   const segment = scan.segment;
   for (const file of [segment.logFile, segment.indexFile, segment.timeFile]) {
-    if (file !== 0) pushTidy(log, out, { kind: 'close', file });
+    if (file !== 0) pushTidy(log, out, { kind: 'closeFile', file });
   }
   segment.isIndexBroken = true;
   opening.scans[opening.scanAt] = scanOf(segment, true, scan.isSynced, scan.isOnlyIndex);

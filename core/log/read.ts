@@ -10,6 +10,7 @@
 import { nextTicket } from '../lib/ids.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import { takeAhead } from './ahead.ts';
 import { advanceJob } from './cold.ts';
 import type { Hunt } from './damage.ts';
 import { findRecent, type RecentBatch, type Ring } from './ring.ts';
@@ -60,6 +61,8 @@ export interface ReadJob {
   length: number;
   /** Offset of the next batch when it is known, else -1. */
   expected: number;
+  /** The reader has gone on where an earlier read ended: what follows is worth reading ahead. */
+  isSequential: boolean;
   /** The position comes from an index or a cursor and may be wrong. */
   isGuess: boolean;
   hunt: Hunt | null;
@@ -83,6 +86,8 @@ export function readLog(log: Log, env: Env, request: ReadRequest, out: Outbox): 
     const at = findRecent(log.ring, offset);
     if (at >= 0) return readRecent(log.ring, at, request, upTo);
   }
+  const ahead = takeAhead(log, env, request, upTo);
+  if (ahead !== null) return ahead;
   if (log.jobs !== null && log.jobs.length >= JOBS_MAX) return NOTHING;
   const purpose: Purpose = { kind: 'fetch', sizeBytesMax: request.sizeBytesMax, minOne: request.minOne };
   const job = startJob(
@@ -127,6 +132,7 @@ export function startJob(log: Log, purpose: Purpose, offset: number, upTo: numbe
     position: 0,
     length: 0,
     expected: -1,
+    isSequential: false,
     isGuess: false,
     hunt: null,
     retries: 0,

@@ -3,7 +3,8 @@
  *
  * Invariants, always:
  * - start <= durable <= written <= end, where `written` is where the answered appends end.
- * - `segments` is never empty once the log is open, ascends by base, and the last one is the active one.
+ * - `segments` ascends by base, and the last one is the active one. It is empty only while the log holds nothing and
+ *   has no files: then `activeSegment` makes it when it is needed.
  * - `unsettled` holds segments in their order; whatever is not in it is synced, named and indexed.
  * - `writes` holds exactly the appends that the disk has not answered, oldest first. A crash loses all of this;
  *   `recovery.ts` builds it again from the files.
@@ -13,6 +14,7 @@
  */
 import type { Ids } from '../lib/ids.ts';
 import type { FileId } from '../lib/world.ts';
+import type { Ahead } from './ahead.ts';
 import type { EpochEntry } from './epochs.ts';
 import type { Opening } from './opening.ts';
 import type { Producer } from './producers.ts';
@@ -197,6 +199,8 @@ export interface Log {
   removesLeft: number;
   ring: Ring | null;
   cursors: Cursor[] | null;
+  /** Oldest first; never empty. */
+  aheads: readonly Ahead[] | null;
   jobs: ReadJob[] | null;
   opening: Opening | null;
   /** A cut that waits for the disk: see `truncate.ts`. */
@@ -220,6 +224,12 @@ export interface LogOptions {
   readonly config: LogConfig;
 }
 
+/** Shared by all logs that have none. */
+const NO_DAMAGE: readonly DamagedRange[] = [];
+const NO_EPOCHS: readonly EpochEntry[] = [];
+/** Never written to: who adds a segment makes a list first. */
+const NO_SEGMENTS: Segment[] = [];
+
 /** A log that has not been opened: nothing is asked of the world yet. */
 export function createLog(options: LogOptions): Log {
   return {
@@ -234,12 +244,12 @@ export function createLog(options: LogOptions): Log {
     end: 0,
     durable: 0,
     sizeBytes: 0,
-    damaged: [],
-    segments: [],
+    damaged: NO_DAMAGE,
+    segments: NO_SEGMENTS,
     unsettled: null,
     writes: [],
     asks: null,
-    epochs: [],
+    epochs: NO_EPOCHS,
     areEpochsDirty: false,
     isWritingEpochs: false,
     epochsOnDisk: [],
@@ -249,6 +259,7 @@ export function createLog(options: LogOptions): Log {
     removesLeft: 0,
     ring: null,
     cursors: null,
+    aheads: null,
     jobs: null,
     opening: null,
     truncation: null,
@@ -286,9 +297,20 @@ export function createSegment(base: number): Segment {
   };
 }
 
-/** The segment that appends go to. */
+/** The segment that appends go to; that of a log without any is made now, at its end. */
 export function activeSegment(log: Log): Segment {
-  return log.segments[log.segments.length - 1] as Segment;
+  const last = log.segments[log.segments.length - 1];
+  if (last !== undefined) return last;
+  const first = createSegment(log.end);
+  log.segments = [first];
+  return first;
+}
+
+/** Lets go of the segment of a log that holds nothing and has no files. */
+export function dropBlank(log: Log): void {
+  const [only, other] = log.segments;
+  const isBlank = only === undefined || (only.isOnDisk === false && only.base === log.end);
+  if (other === undefined && isBlank) log.segments = NO_SEGMENTS;
 }
 
 /** Index in `log.segments` of the last segment whose base is at or below `offset`; -1 when there is none. */

@@ -9,6 +9,7 @@ import type { Env, Outbox } from '../lib/world.ts';
 import { addDamage, huntIn, startHunt } from './damage.ts';
 import { flushIndexes, pushTidy, removeSegment, segmentPath } from './files.ts';
 import { addTimeEntry } from './index.ts';
+import { deletedBelow } from './opened.ts';
 import { distrust, type Opening, type SegmentScan } from './opening.ts';
 import { startSegment } from './probe.ts';
 import { offsetMaxOf, readOn } from './recovery.ts';
@@ -35,7 +36,7 @@ export function takeBad(log: Log, env: Env, opening: Opening, scan: SegmentScan,
 
 function closeScan(log: Log, segment: Segment, out: Outbox): void {
   for (const file of [segment.logFile, segment.indexFile, segment.timeFile]) {
-    if (file !== 0) pushTidy(log, out, { kind: 'close', file });
+    if (file !== 0) pushTidy(log, out, { kind: 'closeFile', file });
   }
   segment.logFile = 0;
   segment.indexFile = 0;
@@ -101,7 +102,7 @@ export function takeHunted(
   const end = found === 'none' ? last : found.base;
   const positionEnd = found === 'none' ? segment.sizeBytes : found.position;
   const range = { start: hunt.offset, end, segment: segment.base, position: hunt.damageAt, positionEnd };
-  addDamage(log, env, segment, range, out);
+  if (end > deletedBelow(opening)) addDamage(log, env, segment, range, out);
   scan.hunt = null;
   scan.stage = 'data';
   scan.expected = end;
@@ -117,7 +118,9 @@ export function endSegment(log: Log, env: Env, opening: Opening, scan: SegmentSc
     return;
   }
   const next = log.segments[log.segments.indexOf(segment) + 1];
-  if (next !== undefined && scan.expected < next.base && !scan.isOnlyIndex) {
+  // Below the start of the log segments are removed, and a power loss brings some of them back.
+  const isGap = next !== undefined && scan.expected < next.base && next.base > deletedBelow(opening);
+  if (next !== undefined && isGap && !scan.isOnlyIndex) {
     if (opening.isClean) {
       closeScan(log, segment, out);
       distrust(log, env, opening, out);

@@ -8,6 +8,7 @@
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import { cutAheads } from './ahead.ts';
 import { finishJob } from './cold.ts';
 import type { EpochEntry } from './epochs.ts';
 import { pushTidy, removeSegment } from './files.ts';
@@ -22,6 +23,7 @@ export function deleteBelow(log: Log, offset: number, out: Outbox, events: LogEv
   assert(log.state === 'open', 'only an open log is cut');
   assert(offset <= log.durable, 'what is not durable yet is not cut away');
   log.start = Math.max(log.start, offset);
+  cutAheads(log);
   const kept = log.segments.findIndex((segment) => !endsBelow(log, segment));
   for (const segment of log.segments.slice(0, kept)) removeHead(log, segment, out, events);
   const epochs = epochsFrom(log.epochs, log.start);

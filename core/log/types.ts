@@ -19,12 +19,21 @@ export interface LogFound {
   readonly logStartOffset: number;
 }
 
+/** What is wrong with one record of a batch, as Produce answers it. */
+export interface RecordFault {
+  /** The record's place in its batch. */
+  readonly batchIndex: number;
+  readonly batchIndexErrorMessage: string | null;
+}
+
 /** The answer to an append: at once, before anything is on disk. */
 export interface AppendOutcome {
   /** A Kafka error code; 0 when the batch is in the log (or was already: a duplicate). */
   readonly error: number;
   /** For people, null when there is nothing to add. */
   readonly message: string | null;
+  /** Records that are the reason for the refusal, where it is for single ones. */
+  readonly faults: readonly RecordFault[];
   /** Offset of the batch's first record; of the first copy for a duplicate. -1 on error. */
   readonly baseOffset: number;
   /** The batch is acknowledged once the high watermark is at or above this. */
@@ -51,7 +60,13 @@ export interface FollowerOutcome {
 
 /** The answer to a read. Parts are whole batches in offset order; views that must not be changed. */
 export type ReadOutcome =
-  | { readonly kind: 'batches'; readonly parts: readonly Uint8Array[]; readonly sizeBytes: number }
+  | {
+      readonly kind: 'batches';
+      readonly parts: readonly Uint8Array[];
+      readonly sizeBytes: number;
+      /** The reader reads files in sequence and goes on here: worth a `readAhead`. */
+      readonly goesOnAt?: number;
+    }
   /** A LogEvent 'readDone' with this ticket follows. */
   | { readonly kind: 'pending'; readonly ticket: number }
   /** OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR. */

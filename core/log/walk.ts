@@ -91,7 +91,10 @@ function finishFetch(log: Log, job: ReadJob, bytes: Uint8Array, walk: Walk, out:
   const part = bytes.subarray(walk.from, walk.to);
   const cursor = { offset: walk.nextOffset, segment: job.segment.base, position: job.position + walk.to };
   rememberCursor(log, job.offset, cursor);
-  finishJob(log, job, { kind: 'batches', parts: [part], sizeBytes: part.length }, out, events);
+  // A batch that is larger than what the reader asks for would be read ahead in vain.
+  const goesOn = job.isSequential && job.purpose.kind === 'fetch' && part.length <= job.purpose.sizeBytesMax;
+  const outcome = { kind: 'batches', parts: [part], sizeBytes: part.length } as const;
+  finishJob(log, job, goesOn ? { ...outcome, goesOnAt: walk.nextOffset } : outcome, out, events);
 }
 
 /**

@@ -113,6 +113,8 @@ export function brokerSettingType(name: string): SettingType {
       return 'BOOLEAN';
     case 'list':
     case 'listeners':
+    case 'addresses':
+    case 'voters':
     case 'topics':
       return 'LIST';
     default:

@@ -156,8 +156,19 @@ function brokerEntries(image: MetadataImage, node: NodeSettings, name: string, d
   return { entries: [...names].map((key) => brokerEntry(image, node, key, documented)) };
 }
 
+/** Other settings that give a setting of a broker its value, the strongest first. */
+const OTHER_NAMES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['log.roll.ms', ['log.roll.hours']],
+  ['log.roll.jitter.ms', ['log.roll.jitter.hours']],
+  ['log.flush.interval.ms', ['log.flush.scheduler.interval.ms']],
+  ['log.retention.ms', ['log.retention.minutes', 'log.retention.hours']],
+]);
+
 function brokerEntry(image: MetadataImage, node: NodeSettings, name: string, documented: boolean): MutableEntry {
-  const synonyms = brokerSynonyms(image, node, [name]);
+  const all = brokerSynonyms(image, node, [name, ...(OTHER_NAMES.get(name) ?? [])]);
+  // As in Kafka they begin at the setting's own name: one without a value of its own shows none.
+  const first = all.findIndex((synonym) => synonym.name === name);
+  const synonyms = first < 0 ? [] : all.slice(first);
   const strongest = synonyms[0];
   const readOnly = mutabilityOf(name) === 'readOnly';
   const source = strongest?.source ?? ConfigSource.DEFAULT;

@@ -30,13 +30,24 @@ interface TopicDraft {
   mayHaveGaps: boolean;
 }
 
+/** Some lists, by slot. Empty before the first new partition. */
+interface Pool {
+  readonly brokers: (readonly number[] | undefined)[];
+  readonly directories: (readonly string[] | undefined)[];
+}
+
 /** The topics in the making. */
 export interface TopicsDraft {
   readonly byId: MapDraft<TopicImage>;
   readonly idByName: MapDraft<string>;
   readonly touched: Map<string, TopicDraft>;
   readonly base: TopicsImage;
+  /** Lists of new partitions that were met last: partitions with the same brokers share theirs. */
+  readonly pool: Pool;
 }
+
+/** Lists of each kind that one draft remembers: a power of two. */
+const POOL_SLOTS = 256;
 
 const NOBODY: readonly number[] = [];
 const NOWHERE: readonly string[] = [];
@@ -61,7 +72,13 @@ const PARTITIONS_MAX = 1_000_000;
 
 /** Begins; costs nothing. */
 export function draftTopics(base: TopicsImage): TopicsDraft {
-  return { byId: draftMap(base.byId), idByName: draftMap(base.idByName), touched: new Map(), base };
+  return {
+    byId: draftMap(base.byId),
+    idByName: draftMap(base.idByName),
+    touched: new Map(),
+    base,
+    pool: { brokers: [], directories: [] },
+  };
 }
 
 function touch(draft: TopicsDraft, id: string): TopicDraft | undefined {
@@ -132,6 +149,26 @@ function named(directories: readonly string[], replicas: readonly number[], clus
   return names;
 }
 
+/** The list that a slot of the pool remembers if it is the same, else this one, which is remembered in its place. */
+function pooled<T>(pool: (readonly T[] | undefined)[], slot: number, list: readonly T[]): readonly T[] {
+  const known = pool[slot];
+  if (known === undefined || known.length !== list.length) return remember(pool, slot, list);
+  for (let i = 0; i < list.length; i++) if (known[i] !== list[i]) return remember(pool, slot, list);
+  return known;
+}
+
+function remember<T>(pool: (readonly T[] | undefined)[], slot: number, list: readonly T[]): readonly T[] {
+  pool[slot] = list;
+  return list;
+}
+
+/** The slot of a list of brokers; one for their directories is the same. */
+function slotOf(numbers: readonly number[]): number {
+  let hash = 0;
+  for (let i = 0; i < numbers.length; i++) hash = Math.imul(hash ^ (numbers[i] as number), 0x01000193);
+  return (hash ^ (hash >>> 15)) & (POOL_SLOTS - 1);
+}
+
 function isChanged(topic: TopicDraft, partition: number): boolean {
   const now = topic.partitions[partition];
   return now !== undefined && now !== GAP && now !== topic.before?.partitions[partition];
@@ -151,13 +188,12 @@ export function addPartition(
   if (partition > partitions.length) topic.mayHaveGaps = true;
   while (partitions.length < partition) partitions.push(GAP);
   if (!isChanged(topic, partition)) topic.changed.push(partition);
-  // Copied: an array that was read item by item has room for seventeen, and there are a hundred thousand partitions.
-  const replicas = record.replicas.slice();
-  const isr = shared(record.isr, replicas);
+  const slot = slotOf(record.replicas);
+  const replicas = pooled(draft.pool.brokers, slot, record.replicas);
   partitions[partition] = {
     replicas,
-    directories: named(record.directories, replicas, cluster),
-    isr: isr === record.isr ? isr.slice() : isr,
+    directories: pooled(draft.pool.directories, slot, named(record.directories, record.replicas, cluster)),
+    isr: shared(record.isr, replicas),
     removingReplicas: shared(record.removingReplicas),
     addingReplicas: shared(record.addingReplicas),
     elr: shared(record.eligibleLeaderReplicas),

@@ -170,7 +170,7 @@ export function crcHolds(bytes: Uint8Array, view: DataView, at: number, crcOf: C
  * Checks a batch by its header: length, format, checksum, codec, count, timestamps. Null if it is sound.
  *
  * `bytes` is exactly one batch. One that comes from a client must hold every offset up to its last and no control
- * records, and its timestamps are the client's; one from a log may have lost records to compaction.
+ * records; one from a log may have lost records to compaction. Timestamps are for the log to judge.
  */
 export function validateBatch(bytes: Uint8Array, origin: 'client' | 'log', crcOf: Crc32c): ErrorCode | null {
   const view = dataViewOf(bytes);
@@ -191,14 +191,21 @@ export function validateBatch(bytes: Uint8Array, origin: 'client' | 'log', crcOf
 function validateFromClient(view: DataView, count: number, span: number): ErrorCode | null {
   if (count !== span || isControl(view, 0)) return ErrorCode.INVALID_RECORD;
   if (producerId(view, 0) >= 0 && baseSequence(view, 0) < 0) return ErrorCode.INVALID_RECORD;
-  if (isLogAppendTime(view, 0)) return ErrorCode.INVALID_TIMESTAMP;
-  if (maxTimestamp(view, 0) < baseTimestamp(view, 0)) return ErrorCode.INVALID_TIMESTAMP;
   return null;
 }
 
 /** The codec of a batch that `validateBatch` has passed. */
 export function codecOf(view: DataView, at: number): Codec {
   return codecId(view, at) as Codec;
+}
+
+/** A copy with the client's own timestamps, the largest of which is `timeMs`, and a checksum that holds. */
+export function withMaxTimestamp(bytes: Uint8Array, timeMs: number, crcOf: Crc32c): Uint8Array {
+  const copy = bytes.slice();
+  copy[ATTRIBUTES_AT + 1] = (copy[ATTRIBUTES_AT + 1] as number) & ~LOG_APPEND_TIME;
+  putInt64(copy, MAX_TIMESTAMP_AT, timeMs);
+  putInt32(copy, CRC_AT, crcOf(copy, ATTRIBUTES_AT) | 0);
+  return copy;
 }
 
 /** Puts 32 bits into fresh bytes; without a DataView, which costs more than the rest of an append. */

@@ -7,10 +7,10 @@
  */
 import { Reader } from '../lib/cursor.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
-import { decodeUtf8 } from '../lib/utf8.ts';
 import { cutSize, slabWriter, stringSize, type Writer } from '../lib/writer.ts';
 import { type AnyApi, requestHeaderVersion, responseHeaderVersion } from './api.ts';
 import { decoderOf, encoderOf } from './compile.ts';
+import { fitStrings } from './fit.ts';
 import {
   type ApiKey,
   apiOf,
@@ -30,7 +30,6 @@ export interface RequestHead {
 
 const LENGTH_BYTES = 4;
 const PEEK_BYTES = 8;
-const QUESTION_MARK = 0x3f;
 
 /** Key, version and correlation id, which every request has at its start; null if the frame is shorter. */
 export function peekRequest(frame: Uint8Array): Omit<RequestHead, 'clientId'> | null {
@@ -50,26 +49,10 @@ export function readRequestHead(reader: Reader, headerVersion: number): RequestH
   const apiKey = reader.int16();
   const apiVersion = reader.int16();
   const correlationId = reader.int32();
-  const clientId = readClientId(reader);
+  const size = reader.int16();
+  const clientId = size === -1 ? null : reader.text(size);
   if (headerVersion >= 2) reader.skipTags();
   return { apiKey, apiVersion, correlationId, clientId };
-}
-
-/** A client id that is no UTF-8 keeps its ASCII: nothing depends on it, and old clients name themselves in Latin-1. */
-function readClientId(reader: Reader): string | null {
-  const size = reader.int16();
-  if (size === -1) return null;
-  const bytes = reader.slice(size);
-  try {
-    return decodeUtf8(bytes, 0, bytes.length);
-  } catch (error) {
-    if (!(error instanceof ProtocolError)) throw error;
-    return decodeUtf8(
-      bytes.map((byte) => (byte < 0x80 ? byte : QUESTION_MARK)),
-      0,
-      bytes.length,
-    );
-  }
 }
 
 /** Reads a request. `frame` is one frame without its length; the caller has peeked at key and version. */
@@ -124,6 +107,15 @@ export function encodeResponse<K extends ApiKey>(
   if (isFlexible) writer.unsignedVarint(0);
   encoder.write(writer, body);
   return withLength(writer);
+}
+
+/** A response's body without strings that its version cannot say; the same object where there are none. */
+export function fitResponse<K extends ApiKey>(
+  apiKey: K,
+  version: number,
+  body: ResponseInputOf<K>,
+): ResponseInputOf<K> {
+  return fitStrings(known(apiKey).response, version, body) as ResponseInputOf<K>;
 }
 
 function withLength(writer: Writer): Uint8Array[] {

@@ -99,14 +99,20 @@ type MayOmit<O> = O extends { tag: number } ? true : O extends { default: unknow
 export const VERSION_MAX = 0x7fff;
 const NEVER: Range = { since: 1, until: 0 };
 
+/** The thousands of fields name some forty ranges between them, and every start of a process asks for all of them. */
+const ranges = new Map<Versions, Range>([['none', NEVER]]);
+
 /** Parses a range; throws a plain Error for a text that is none, because schemas are ours. */
 export function parseVersions(text: Versions): Range {
-  if (text === 'none') return NEVER;
+  const known = ranges.get(text);
+  if (known !== undefined) return known;
   const match = /^(\d+)(?:(\+)|-(\d+))?$/.exec(text);
   if (match === null) throw new Error(`not a range of versions: ${text}`);
   const since = Number(match[1]);
-  if (match[2] !== undefined) return { since, until: VERSION_MAX };
-  return { since, until: match[3] === undefined ? since : Number(match[3]) };
+  const until = match[2] !== undefined ? VERSION_MAX : match[3] === undefined ? since : Number(match[3]);
+  const range: Range = { since, until };
+  ranges.set(text, range);
+  return range;
 }
 
 /** Whether a version lies in a range. */

@@ -49,7 +49,7 @@ export function dropDownload(turn: Turn): void {
   const download = raft.follow?.download ?? null;
   if (raft.follow === null || download === null) return;
   raft.follow.download = null;
-  askTidy(raft, { kind: 'close', file: download.file }, out);
+  askTidy(raft, { kind: 'closeFile', file: download.file }, out);
   askTidy(raft, { kind: 'remove', path: `${raft.folder}/${partName(download.id)}` }, out);
 }
 
@@ -200,7 +200,7 @@ function install(turn: Turn, follow: Follow, download: Download, head: Checkpoin
   const { id, file } = download;
   follow.download = null;
   raft.installing = { id, head, stage: 'name', pending: 2 };
-  askTidy(raft, { kind: 'close', file }, out);
+  askTidy(raft, { kind: 'closeFile', file }, out);
   const [from, to] = [`${raft.folder}/${partName(id)}`, `${raft.folder}/${checkpointName(id)}`];
   askDisk(raft, { kind: 'download', file }, { kind: 'rename', from, to }, out);
   askDisk(raft, { kind: 'download', file }, { kind: 'syncFolder', path: raft.folder }, out);

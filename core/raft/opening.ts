@@ -130,7 +130,7 @@ export function takeOpeningCheckpoint(
     return;
   }
   raft.reading = null;
-  askTidy(raft, { kind: 'close', file }, out);
+  askTidy(raft, { kind: 'closeFile', file }, out);
   if (isSound) {
     beginLog(raft, env, reader, out, events);
     return;
@@ -160,6 +160,7 @@ function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Ou
   }
   raft.epoch = Math.max(raft.epoch, id.epoch);
   opening.offset = id.endOffset;
+  if (id.endOffset > 0) env.reached('raft.opening.snapshot');
   // The log must not be opened then: what follows nothing it would take for never synced, and remove.
   if (opening.logBase > id.endOffset && opening.logBase < Infinity) {
     failRaft(raft, gapText(raft, opening.logBase, id.endOffset), events);

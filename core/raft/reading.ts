@@ -50,7 +50,7 @@ export function isBehind(raft: Raft): boolean {
 /** Forgets the pass. */
 export function dropReading(raft: Raft, out: Outbox): void {
   const reader = raft.reading?.reader ?? null;
-  if (reader !== null) askTidy(raft, { kind: 'close', file: reader.file }, out);
+  if (reader !== null) askTidy(raft, { kind: 'closeFile', file: reader.file }, out);
   raft.reading = null;
 }
 
@@ -115,7 +115,7 @@ export function takeCheckpointSlice(
   }
   if (isWhole(reader)) {
     reading.reader = null;
-    askTidy(raft, { kind: 'close', file: reader.file }, out);
+    askTidy(raft, { kind: 'closeFile', file: reader.file }, out);
   }
   const isEnd = reading.reader === null && reading.offset >= raft.highWatermark;
   const snapshot = { ...reader.id, lastTimestampMs: reader.head?.lastTimestampMs ?? -1 };

@@ -92,5 +92,5 @@ export function takeServed(turn: Turn, file: number, input: DiskInput): void {
 function end(turn: Turn, file: number, serving: SnapshotServing): void {
   const { raft, out } = turn;
   raft.serving.delete(file);
-  if (serving.sizeBytes >= 0) askTidy(raft, { kind: 'close', file }, out);
+  if (serving.sizeBytes >= 0) askTidy(raft, { kind: 'closeFile', file }, out);
 }

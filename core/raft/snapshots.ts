@@ -52,7 +52,11 @@ function pruneSnapshots(raft: Raft, out: Outbox): void {
 /** A new snapshot is durable: older ones and the log below them may go. */
 export function addSnapshot(raft: Raft, env: Env, id: SnapshotId, out: Outbox): void {
   raft.snapshots.push(id);
+  // One that was damaged has been written anew under its own name: it must not go with the damaged ones.
+  raft.badSnapshots = raft.badSnapshots.filter((bad) => bad.endOffset !== id.endOffset || bad.epoch !== id.epoch);
+  const segmentsBefore = raft.log.segments.length;
   tidySnapshots(raft, out);
+  if (raft.log.segments.length < segmentsBefore) env.reached('raft.log.cut');
   scheduleSnapshot(raft, env);
 }
 

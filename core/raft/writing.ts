@@ -136,7 +136,7 @@ function name(raft: Raft, writing: Writing, out: Outbox): void {
   const { id, file } = writing;
   const { folder } = raft;
   writing.stage = 'name';
-  askTidy(raft, { kind: 'close', file }, out);
+  askTidy(raft, { kind: 'closeFile', file }, out);
   ask(raft, writing, { kind: 'rename', from: `${folder}/${partName(id)}`, to: `${folder}/${checkpointName(id)}` }, out);
   ask(raft, writing, { kind: 'syncFolder', path: folder }, out);
 }
@@ -159,7 +159,7 @@ function giveUp(raft: Raft, env: Env, why: string, out: Outbox, events: RaftEven
   raft.writing = null;
   // Once it may have its name, it is left alone: it is whole.
   if (writing.stage !== 'name') {
-    askTidy(raft, { kind: 'close', file: writing.file }, out);
+    askTidy(raft, { kind: 'closeFile', file: writing.file }, out);
     askTidy(raft, { kind: 'remove', path: `${raft.folder}/${partName(writing.id)}` }, out);
   }
   const fields = new Map<string, string | number>([

@@ -13,6 +13,7 @@ import { assert } from '../lib/assert.ts';
 import { createQueue, dequeue, enqueue, peek, type Queue, queueAt, sift } from '../lib/queue.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { appendAsLeader, assignEpoch, type Log } from '../log/log.ts';
+import type { RecordFault } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import {
   type BrokerStates,
@@ -43,6 +44,7 @@ export interface Waiter {
 export interface ProduceAnswer {
   errorCode: number;
   errorMessage: string | null;
+  recordErrors: readonly RecordFault[];
   baseOffset: number;
   logAppendTimeMs: number;
   logStartOffset: number;
@@ -215,7 +217,10 @@ export function appendToLeader<W extends Waiter>(
   const endBefore = leader.log.end;
   const outcome = appendAsLeader(leader.log, env, records, leader.epoch, out);
   if (leader.inSync !== null && leader.log.end > endBefore) noteGrowth(leader.inSync, endBefore, env.nowMs);
-  if (outcome.error !== ErrorCode.NONE) return refuse(answer, outcome.error, outcome.message);
+  if (outcome.error !== ErrorCode.NONE) {
+    answer.recordErrors = outcome.faults;
+    return refuse(answer, outcome.error, outcome.message);
+  }
   answer.baseOffset = outcome.baseOffset;
   answer.logAppendTimeMs = outcome.logAppendTimeMs;
   answer.logStartOffset = leader.log.start;

@@ -5,7 +5,10 @@
  * partition is what a final session read from its start to its end after every send had been answered; without one,
  * nothing can be said to be lost.
  */
-import type { Complaint, History, Send } from './history.ts';
+import { cutBound, type TopicLife, topicLives } from './administration.ts';
+import { findDeletedReads, findStaleTopics, findStarts } from './comings-and-goings.ts';
+import { type Complaint, type History, partitionText, type Send } from './history.ts';
+import { findMetadataBreaks } from './metadata.ts';
 
 /** What a checker found. */
 export type Violation = Complaint;
@@ -25,6 +28,12 @@ export interface Facts {
   /** By partition: the value at each offset, as the final session read it; undefined without a final session. */
   readonly truth: readonly (ReadonlyMap<number, number> | undefined)[];
   readonly sendOf: ReadonlyMap<number, Send>;
+  /** By partition that is sent to: the one whose final session counts; a slot's last incarnation, or itself. */
+  readonly finalOf: readonly number[];
+  /** By partition: records below it may have been deleted. */
+  readonly bounds: readonly number[];
+  /** By topic id. */
+  readonly lives: ReadonlyMap<string, TopicLife>;
 }
 
 /** The most violations that one checker reports of one history. */
@@ -41,7 +50,23 @@ export function factsOf(history: History): Facts {
   }
   const sendOf = new Map<number, Send>();
   for (const send of history.sends) sendOf.set(send.value, send);
-  return { history, truth, sendOf };
+  const finalOf = history.partitions.map((_, index) => index);
+  history.partitions.forEach(({ slot }, index) => {
+    if (slot !== undefined && truth[index] !== undefined) finalOf[slot] = index;
+  });
+  const last = new Set(finalOf.flatMap((index) => history.partitions[index]?.topicId ?? []));
+  const lives = topicLives(history, (topicId) => last.has(topicId));
+  const bounds = history.partitions.map(({ topicId }, index) => {
+    return cutBound(history, index, lives.get(topicId ?? '')?.bornUs ?? 0);
+  });
+  return { history, truth, sendOf, finalOf, bounds, lives };
+}
+
+/** Since when whatever is sent to a partition must be where its final session finds it. */
+function sureUs({ history, lives }: Facts, partition: number): number {
+  const { topicId, isSlot } = history.partitions[partition] ?? {};
+  if (isSlot === true) return Number.POSITIVE_INFINITY;
+  return topicId === undefined ? 0 : (lives.get(topicId)?.firstSeenUs ?? Number.POSITIVE_INFINITY);
 }
 
 function report(violations: Violation[], checker: string, promise: number, partition: number, sentence: string): void {
@@ -49,8 +74,7 @@ function report(violations: Violation[], checker: string, promise: number, parti
 }
 
 function nameOf(facts: Facts, partition: number): string {
-  const named = facts.history.partitions[partition];
-  return named === undefined ? `partition ${partition}` : `${named.topic}-${named.partition}`;
+  return partitionText(facts.history, partition);
 }
 
 /** Promise 1. An acknowledged record is in the log at the offset that was told. */
@@ -59,14 +83,16 @@ function findLostWrites(facts: Facts): Violation[] {
   const present = facts.truth.map((log) => (log === undefined ? undefined : new Set(log.values())));
   for (const send of facts.history.sends) {
     if (send.outcome !== 'acknowledged' || send.acks !== -1) continue;
-    const log = facts.truth[send.partition];
-    if (log === undefined) continue;
-    const isThere = send.offset < 0 ? present[send.partition]?.has(send.value) : log.get(send.offset) === send.value;
-    if (isThere) continue;
+    const partition = facts.finalOf[send.partition] ?? send.partition;
+    const log = facts.truth[partition];
+    if (log === undefined || send.sentUs < sureUs(facts, partition)) continue;
+    const isThere = send.offset < 0 ? present[partition]?.has(send.value) : log.get(send.offset) === send.value;
+    const bound = facts.bounds[partition] ?? 0;
     const instead = log.get(send.offset);
+    if (isThere || (instead === undefined && bound > 0 && send.offset < bound)) continue;
     const what = instead === undefined ? 'nothing is there' : `value ${instead} is there`;
-    const sentence = `value ${send.value} was acknowledged at ${nameOf(facts, send.partition)}@${send.offset}; ${what}`;
-    report(found, 'lost-write', 1, send.partition, sentence);
+    const sentence = `value ${send.value} was acknowledged at ${nameOf(facts, partition)}@${send.offset}; ${what}`;
+    report(found, 'lost-write', 1, partition, sentence);
   }
   return found;
 }
@@ -80,7 +106,7 @@ function findLostReads(facts: Facts): Violation[] {
     const log = session === undefined ? undefined : facts.truth[session.partition];
     if (session === undefined || log === undefined) continue;
     const offset = reads.offset[i] as number;
-    if (log.has(offset)) continue;
+    if (log.has(offset) || offset < (facts.bounds[session.partition] ?? 0)) continue;
     const sentence = `value ${reads.value[i]} was read at ${nameOf(facts, session.partition)}@${offset} and is gone`;
     report(found, 'lost-read', 3, session.partition, sentence);
   }
@@ -107,7 +133,8 @@ function findInconsistentOffsets(facts: Facts): Violation[] {
   }
   for (const send of sends) {
     if (send.outcome !== 'acknowledged' || send.offset < 0 || send.acks !== -1) continue;
-    look(send.partition, send.offset, send.value, 'acknowledged');
+    const partition = facts.finalOf[send.partition] ?? send.partition;
+    if (send.sentUs >= sureUs(facts, partition)) look(partition, send.offset, send.value, 'acknowledged');
   }
   return found;
 }
@@ -138,15 +165,23 @@ function findDisorder(facts: Facts): Violation[] {
     return offsets;
   });
   const last = new Map<string, { offset: number; value: number }>();
+  // Of a topic that came anew a producer may hear in the middle of its batches: order begins with its first answer.
+  const knownUs = new Map<string, number>();
   for (const send of facts.history.sends) {
-    const offset = placed[send.partition]?.get(send.value);
+    const partition = facts.finalOf[send.partition] ?? send.partition;
+    const offset = placed[partition]?.get(send.value);
     if (!send.isIdempotent || offset === undefined) continue;
     const line = `${send.producer}/${send.partition}`;
+    if (partition !== send.partition && send.sentUs < (knownUs.get(line) ?? Number.POSITIVE_INFINITY)) {
+      const isAnswered = send.outcome === 'acknowledged' && send.sentUs >= sureUs(facts, partition);
+      if (isAnswered) knownUs.set(line, Math.min(knownUs.get(line) ?? send.doneUs, send.doneUs));
+      continue;
+    }
     const before = last.get(line);
     if (before !== undefined && offset < before.offset) {
       const earlier = `value ${before.value} at ${before.offset}, which was sent earlier`;
-      const sentence = `value ${send.value} lies at ${nameOf(facts, send.partition)}@${offset}, before ${earlier}`;
-      report(found, 'nonmonotonic-send', 4, send.partition, sentence);
+      const sentence = `value ${send.value} lies at ${nameOf(facts, partition)}@${offset}, before ${earlier}`;
+      report(found, 'nonmonotonic-send', 4, partition, sentence);
     }
     last.set(line, { offset, value: send.value });
   }
@@ -163,7 +198,8 @@ function findPhantoms(facts: Facts): Violation[] {
     const value = reads.value[i] as number;
     const send = facts.sendOf.get(value);
     const where = `${nameOf(facts, session.partition)}@${reads.offset[i]}`;
-    if (send === undefined || send.partition !== session.partition) {
+    const sentTo = facts.history.partitions[session.partition]?.slot ?? session.partition;
+    if (send === undefined || send.partition !== sentTo) {
       report(found, 'phantom', 3, session.partition, `value ${value} was read at ${where} and never sent there`);
     } else if (send.outcome === 'failed') {
       const sentence = `value ${value} was read at ${where}, but its producer was told that it is not in the log`;
@@ -235,6 +271,20 @@ export const CHECKERS: readonly Checker[] = [
   { name: 'complaints', promise: 0, says: 'no invariant broke and no answer was impossible', find: findComplaints },
   { name: 'lost-write', promise: 1, says: 'acknowledged records are kept where they were', find: findLostWrites },
   {
+    name: 'metadata',
+    promise: 1,
+    says: 'every answer about a topic fits what was acknowledged before it, across crashes',
+    find: ({ history }) => findMetadataBreaks(history),
+  },
+  {
+    name: 'stale-topic',
+    promise: 1,
+    says: 'a topic that came anew holds nothing of the one before',
+    find: findStaleTopics,
+  },
+  { name: 'deleted-read', promise: 1, says: 'records that were deleted are not read again', find: findDeletedReads },
+  { name: 'start-regression', promise: 1, says: 'where a log begins never goes back', find: findStarts },
+  {
     name: 'inconsistent-offsets',
     promise: 2,
     says: 'an offset holds one value for ever',
@@ -257,6 +307,7 @@ const EXCUSED_BY_DAMAGE = new Set([
   'watermark-regression',
   'poll-skip',
   'nonmonotonic-poll',
+  'start-regression',
   'damage',
 ]);
 
@@ -273,7 +324,10 @@ export function judge(history: History): Judgement {
   const excused: Violation[] = [];
   for (const checker of CHECKERS) {
     for (const violation of checker.find(facts)) {
-      const isExcused = history.damaged.has(violation.partition) && EXCUSED_BY_DAMAGE.has(violation.checker);
+      const { damaged, partitions } = history;
+      const slot = partitions[violation.partition]?.slot ?? violation.partition;
+      const isDamaged = damaged.has(violation.partition) || damaged.has(slot);
+      const isExcused = isDamaged && EXCUSED_BY_DAMAGE.has(violation.checker);
       (isExcused ? excused : violations).push(violation);
     }
   }

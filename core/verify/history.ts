@@ -4,12 +4,21 @@
  *
  * Values are integers, each sent once by its producer, so that a value found in a log names its send. Partitions are
  * indexes of `partitions`. Times are integer microseconds of whoever observes, comparable within one history.
+ *
+ * A topic that comes and goes under one name has a *slot* for each partition number, to which producers send, and an
+ * *incarnation* of that slot for each topic id, in which readers find what they find.
  */
+import type { CutRecords, TopicOperation } from './administration.ts';
 
 /** A partition that takes part. */
 export interface HistoryPartition {
   readonly topic: string;
   readonly partition: number;
+  /** Sends go here, reads are of its incarnations. */
+  readonly isSlot?: true;
+  /** Of an incarnation: its slot, and the topic's id. */
+  readonly slot?: number;
+  readonly topicId?: string;
 }
 
 /** One record given to a producer. A producer's sends to one partition are in the order in which it took them. */
@@ -39,6 +48,8 @@ export interface Session {
   readonly startedUs: number;
   /** It read everything from the log's start to its end after all sends were answered: the truth. */
   readonly isFinal: boolean;
+  /** It began where the log did then, so that its first offset says where that was. */
+  readonly isFromStart?: boolean;
 }
 
 /** Records that were read, as columns: one entry in each for every record, in the order of reading. */
@@ -72,6 +83,16 @@ export interface History {
   readonly complaints: Complaint[];
   /** Partitions whose bytes were damaged behind the node's back: losses there are beyond what was promised. */
   readonly damaged: Set<number>;
+  /** What administrators did to topics and learnt of them, in the order of asking. */
+  readonly operations: TopicOperation[];
+  /** Requests to delete records, in the order of asking. */
+  readonly cuts: CutRecords[];
+  /** When a node's process ended: what it had not begun by then it will not do. */
+  readonly downsUs: number[];
+  /** When a network held bytes back, to deliver them at the end; -1 for an end that has not come. */
+  readonly holds: { readonly fromUs: number; toUs: number }[];
+  /** From then on nothing that was sent earlier is still under way; -1 while that time has not come. */
+  calmUs: number;
 }
 
 /** Nothing happened yet. */
@@ -83,7 +104,23 @@ export function createHistory(partitions: readonly HistoryPartition[]): History 
     reads: { session: [], offset: [], value: [], highWatermark: [], atUs: [] },
     complaints: [],
     damaged: new Set(),
+    operations: [],
+    cuts: [],
+    downsUs: [],
+    holds: [],
+    calmUs: -1,
   };
+}
+
+/** The incarnation of a slot under a topic id, noted at its first mention. */
+export function incarnationOf(history: History, slot: number, topicId: string): number {
+  const { partitions } = history;
+  const known = partitions.findIndex((one) => one.slot === slot && one.topicId === topicId);
+  if (known >= 0) return known;
+  const named = partitions[slot];
+  if (named === undefined) throw new Error('no such slot');
+  partitions.push({ topic: named.topic, partition: named.partition, slot, topicId });
+  return partitions.length - 1;
 }
 
 /** Begins a session; its index goes with its reads. */
@@ -112,4 +149,12 @@ export const COMPLAINTS_MAX = 100;
 /** Adds a complaint. */
 export function complain(history: History, complaint: Complaint): void {
   if (history.complaints.length < COMPLAINTS_MAX) history.complaints.push(complaint);
+}
+
+/** A partition's name for people; of an incarnation with the topic's id. */
+export function partitionText(history: History, partition: number): string {
+  const named = history.partitions[partition];
+  if (named === undefined) return `partition ${partition}`;
+  const { topic, topicId } = named;
+  return `${topic}-${named.partition}${topicId === undefined ? '' : ` (${topicId})`}`;
 }

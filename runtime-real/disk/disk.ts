@@ -16,6 +16,7 @@ import type { Asked, DiskEffect, DiskInput, FileId, FolderEntry } from '../../co
 import { LOAD_BYTES_MAX } from '../../core/lib/world.ts';
 import { describeError, diskError } from './errors.ts';
 import { createIdleness, type Idleness } from './idleness.ts';
+import { LOAN_BYTES_MAX, LOAN_BYTES_MIN, type Loans } from './loans.ts';
 import { ASIDE_SUFFIX, createNames, type Names } from './names.ts';
 import { createSyncs, type Syncs } from './syncs.ts';
 
@@ -46,7 +47,7 @@ export interface Disk {
   shut(): Promise<void>;
 }
 
-/** A file between 'open' and 'close'. */
+/** A file between 'open' and 'closeFile'. */
 interface OpenFile {
   readonly descriptor: number;
   sizeBytes: number;
@@ -60,13 +61,17 @@ interface OpenFile {
   closing: Asked | null;
 }
 
-/** A disk whose answers go to `complete`. */
-export function createDisk(complete: (input: DiskInput) => void, system: FileSystem = fs): Disk {
+/** A disk whose answers go to `complete`. With `loans`, what it lends comes back there. */
+export function createDisk(
+  complete: (input: DiskInput) => void,
+  system: FileSystem = fs,
+  loans: Loans | null = null,
+): Disk {
   const syncs = createSyncs(system);
   const files = new Map<FileId, OpenFile>();
   const names = createNames(complete, system, syncs);
   const idleness = createIdleness(() => [...files.values()].every((file) => file.busy === 0));
-  const state: State = { system, complete, files, syncs, names, idleness };
+  const state: State = { system, loans, complete, files, syncs, names, idleness };
   return {
     execute: (effect) => execute(state, effect),
     shut: () => shut(state),
@@ -75,6 +80,7 @@ export function createDisk(complete: (input: DiskInput) => void, system: FileSys
 
 interface State {
   readonly system: FileSystem;
+  readonly loans: Loans | null;
   readonly complete: (input: DiskInput) => void;
   readonly files: Map<FileId, OpenFile>;
   readonly syncs: Syncs;
@@ -94,7 +100,7 @@ function execute(state: State, effect: DiskEffect): void {
     case 'sync':
     case 'read':
     case 'truncate':
-    case 'close':
+    case 'closeFile':
       executeOnFile(state, effect);
       break;
     case 'replace':
@@ -180,7 +186,7 @@ function list(system: FileSystem, path: string): FolderEntry[] {
   return entries.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 }
 
-type OnFile = Extract<DiskEffect, { kind: 'append' | 'sync' | 'read' | 'truncate' | 'close' }>;
+type OnFile = Extract<DiskEffect, { kind: 'append' | 'sync' | 'read' | 'truncate' | 'closeFile' }>;
 
 function executeOnFile(state: State, effect: OnFile): void {
   const file = state.files.get(effect.file);
@@ -209,7 +215,7 @@ function executeOnFile(state: State, effect: OnFile): void {
     case 'truncate':
       truncate(state, file, effect);
       break;
-    case 'close':
+    case 'closeFile':
       file.closing = { owner: effect.owner, ticket: effect.ticket };
       closeWhenIdle(state, effect.file, file);
       break;
@@ -279,10 +285,11 @@ function sync(state: State, file: OpenFile, effect: Extract<OnFile, { kind: 'syn
 function read(state: State, file: OpenFile, effect: Extract<OnFile, { kind: 'read' }>): void {
   const { owner, ticket, position } = effect;
   const length = Math.min(effect.length, Math.max(0, file.sizeBytes - position));
-  const bytes = length < Buffer.poolSize / 2 ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
+  const bytes = bufferFor(state, effect, length);
   const { generation } = file;
   const finish = (error: Error | null, got: number): void => {
     file.busy -= 1;
+    if (error !== null || file.generation !== generation) state.loans?.giveBack([bytes]);
     if (file.generation !== generation) {
       const detail = 'the file was truncated meanwhile';
       state.complete({ kind: 'diskFailed', owner, ticket, during: 'read', error: 'stale', detail });
@@ -301,7 +308,17 @@ function read(state: State, file: OpenFile, effect: Extract<OnFile, { kind: 'rea
     });
   };
   file.busy += 1;
-  readOn(0);
+  // Answers that were sent before it leave first: waking a thread of the pool may take the processor from us.
+  process.nextTick(readOn, 0);
+}
+
+/** Bytes of a small read share a pool of Node's; those of a large one may be lent. */
+function bufferFor(state: State, effect: Extract<OnFile, { kind: 'read' }>, length: number): Buffer {
+  const { loans } = state;
+  if (loans !== null && effect.isLent === true && length >= LOAN_BYTES_MIN && length <= LOAN_BYTES_MAX) {
+    return loans.borrow(length);
+  }
+  return length < Buffer.poolSize / 2 ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
 }
 
 function truncate(state: State, file: OpenFile, effect: Extract<OnFile, { kind: 'truncate' }>): void {
@@ -329,7 +346,7 @@ function closeWhenIdle(state: State, id: FileId, file: OpenFile): void {
     state.complete({ kind: 'changed', owner, ticket });
   } catch (error) {
     const detail = describeError(error);
-    state.complete({ kind: 'diskFailed', owner, ticket, during: 'close', error: diskError(error), detail });
+    state.complete({ kind: 'diskFailed', owner, ticket, during: 'closeFile', error: diskError(error), detail });
   }
 }
 

@@ -80,7 +80,7 @@ function answer(disk: MemoryFiles, open: Map<FileId, OpenFile>, effect: DiskEffe
       opened(open, effect.file).failed = false;
       break;
     }
-    case 'close':
+    case 'closeFile':
       opened(open, effect.file);
       open.delete(effect.file);
       break;

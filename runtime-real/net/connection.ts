@@ -14,6 +14,8 @@ import { describeError } from '../disk/errors.ts';
 /** What all connections of a node share. */
 export interface Shared {
   readonly deliver: (input: NetworkInput) => void;
+  /** Told of parts that have left: nothing here looks at them any more. */
+  readonly released: (parts: readonly Uint8Array[]) => void;
   readonly connections: Map<ConnectionId, Connection>;
   /** Connections with queued parts, flushed when the turn ends. */
   dirty: Connection[];
@@ -256,6 +258,7 @@ function flush(shared: Shared, connection: Connection): void {
   for (let i = 0; i < parts.length - 1; i++) socket.write(parts[i] as Uint8Array);
   socket.write(parts[parts.length - 1] as Uint8Array, (error) => {
     if (error || connection.closed) return; // The socket's own events tell.
+    shared.released(queue);
     shared.deliver({ kind: 'sent', connection: connection.id, sizeBytes: queuedBytes });
     flush(shared, connection);
   });

@@ -39,6 +39,8 @@ export interface NetOptions {
   readonly connectionsMax: number;
   /** Whether whoever takes the inputs is behind: then tiny frames that have come wait as bytes. */
   readonly isBehind?: () => boolean;
+  /** Told of parts that have left for the system. */
+  readonly released?: (parts: readonly Uint8Array[]) => void;
   /** Whether open sockets keep the process running. */
   readonly keepsProcessAlive: boolean;
   /** Told about what concerns no connection: the system refuses to accept more. */
@@ -60,6 +62,7 @@ interface State extends Shared {
 export function createNet(deliver: (input: NetworkInput) => void, options: NetOptions): Net {
   const state: State = {
     deliver,
+    released: options.released ?? (() => {}),
     options,
     servers: new Map(),
     connections: new Map(),

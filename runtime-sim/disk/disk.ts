@@ -146,7 +146,7 @@ const TIMES: Readonly<Record<DiskEffect['kind'], readonly [number, number]>> = {
   sync: [180, 400],
   read: [10, 60],
   truncate: [10, 40],
-  close: [3, 10],
+  closeFile: [3, 10],
   replace: [300, 700],
   load: [20, 60],
   rename: [15, 50],
@@ -169,7 +169,7 @@ export function submitDisk(disk: Disk, dice: Dice, nowUs: number, effect: DiskEf
     case 'open':
     case 'append':
     case 'truncate':
-    case 'close':
+    case 'closeFile':
     case 'sync':
       submitToFile(disk, dice, nowUs, operation, effect, due);
       return;
@@ -198,7 +198,7 @@ function beginRead(disk: Disk, operation: DiskOperation, id: FileId): void {
   file.busy += 1;
 }
 
-type FileEffect = Extract<DiskEffect, { kind: 'open' | 'append' | 'truncate' | 'close' | 'sync' }>;
+type FileEffect = Extract<DiskEffect, { kind: 'open' | 'append' | 'truncate' | 'closeFile' | 'sync' }>;
 
 function submitToFile(
   disk: Disk,
@@ -217,7 +217,7 @@ function submitToFile(
     due.push({ atUs: finishUs(disk, dice, nowUs, effect.kind), operation });
     return;
   }
-  if (effect.kind === 'close') file.isClosing = true;
+  if (effect.kind === 'closeFile') file.isClosing = true;
   file.queue.push(operation);
   if (file.queue.length === 1) startNext(disk, dice, nowUs, file, due);
 }
@@ -225,7 +225,7 @@ function submitToFile(
 /** Starts what is first in a file's queue; syncs leave it at once, for they block nothing. */
 function startNext(disk: Disk, dice: Dice, nowUs: number, file: OpenFile, due: DiskDue[]): void {
   for (let next = file.queue[0]; next !== undefined; next = file.queue[0]) {
-    if (next.effect.kind === 'close' && file.busy > 0) return;
+    if (next.effect.kind === 'closeFile' && file.busy > 0) return;
     due.push({ atUs: finishUs(disk, dice, nowUs, next.effect.kind), operation: next });
     if (next.effect.kind !== 'sync') return;
     file.queue.shift();
@@ -260,12 +260,12 @@ export function finishDisk(
   if (file === undefined) return;
   if (operation.inode !== null) {
     file.busy -= 1;
-    if (file.busy === 0 && file.queue[0]?.effect.kind === 'close') startNext(disk, dice, nowUs, file, due);
+    if (file.busy === 0 && file.queue[0]?.effect.kind === 'closeFile') startNext(disk, dice, nowUs, file, due);
     return;
   }
   if (file.queue[0] !== operation) return;
   file.queue.shift();
-  if (effect.kind === 'close' || file.isBroken) {
+  if (effect.kind === 'closeFile' || file.isBroken) {
     // What was queued behind finds the id gone and is answered by 'closed'.
     disk.files.delete(effect.file);
     for (const left of file.queue) due.push({ atUs: finishUs(disk, dice, nowUs, left.effect.kind), operation: left });

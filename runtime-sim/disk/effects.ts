@@ -25,7 +25,7 @@ export function carryOut(disk: Disk, dice: Dice, operation: DiskOperation): Disk
       return error === null || operation.inode === null ? read(disk, operation, effect) : failed(effect, error);
     case 'truncate':
       return error === null ? truncate(disk, effect) : failed(effect, error);
-    case 'close':
+    case 'closeFile':
       return disk.files.has(effect.file) ? changed(effect) : failed(effect, 'closed');
     default:
       return error === null ? carryOutNames(disk, effect) : failed(effect, error);

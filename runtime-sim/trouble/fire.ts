@@ -6,14 +6,15 @@
  * effects of one step. recoveryCrash: the same, soon after a start and again and again. cleanStop: the operator stops
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
  * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
- * an index. reset: a connection breaks off. cut: silence between the node and a client, both ways or one. slowDisk: for
- * a while everything takes up to a hundred times as long. clockJump: the node's date is set. clientCrash: a client
- * process dies.
+ * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks
+ * off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything takes up to a
+ * hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies.
  */
 import type { Actor } from '../actor.ts';
 import { setWallSkew } from '../clock.ts';
 import { around, below, between, chance, type Dice, pick, SITE } from '../dice.ts';
-import { rotDisk } from '../disk/disk.ts';
+import { type Disk, rotDisk } from '../disk/disk.ts';
+import { filesOf } from '../disk/tree.ts';
 import type { NetworkDue } from '../network/network.ts';
 import { cut, heal, resetOne } from '../network/trouble.ts';
 import type { Family, Plan } from '../scenario.ts';
@@ -30,6 +31,8 @@ export interface Troubles {
   isHealed: boolean;
   /** Called with the path of a file in which a bit has flipped. */
   readonly onRot: (path: string) => void;
+  /** Called when the network begins to hold bytes back, and when it has let all of them go. */
+  readonly onHold: (isHeld: boolean) => void;
 }
 
 /** Numbers of troubles in the queue: an index of `plan.troubles`, or this and more for what ends one. */
@@ -93,6 +96,8 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
       return rot(world, troubles, node, /\.(log|index|timeindex|snapshot)$/);
     case 'indexRot':
       return rot(world, troubles, node, /\.(index|timeindex)$/);
+    case 'checkpointRot':
+      return !hasRottenCheckpoint(disk) && rot(world, troubles, node, CHECKPOINT);
     case 'slowDisk':
       disk.mood.slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
       troubleAt(world, END_SLOW_DISK, world.nowUs + around(dice, SITE.trouble, 0, 1_000_000));
@@ -130,6 +135,15 @@ function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: n
   return true;
 }
 
+/** A checkpoint of the metadata; the log behind the older of two reaches back to it. */
+const CHECKPOINT = /__cluster_metadata-0\/.*\.checkpoint$/;
+
+/** Where both are rotten nothing can be done (`docs/decisions/0005`): that is beyond what one node promises. */
+function hasRottenCheckpoint(disk: Disk): boolean {
+  const paths = new Set(filesOf(disk.tree).map(({ path }) => path));
+  return disk.rot.some(({ path }) => CHECKPOINT.test(path) && paths.has(path));
+}
+
 function rot(world: World, troubles: Troubles, node: Actor, wanted: RegExp): boolean {
   if (node.disk === null) return false;
   // The metadata log of a cluster of one has no other copy: a node that finds it rotten stops and says so.
@@ -152,6 +166,7 @@ function strikeNetwork(world: World, troubles: Troubles, family: 'reset' | 'cut'
     const clients = world.actors.filter((actor) => actor.role === 'client');
     const client = pick(dice, SITE.trouble, 1, clients);
     const ways = below(dice, SITE.trouble, 1, 3);
+    troubles.onHold(true);
     if (ways !== 1) cut(network, client.actor, troubles.node);
     if (ways !== 2) cut(network, troubles.node, client.actor);
     tellLine(
@@ -173,13 +188,14 @@ function endTrouble(world: World, troubles: Troubles, number: number): void {
     tellLine(world, node.name, 'has space again');
   }
   if (number === END_SLOW_DISK) node.disk.mood.slowness = 100;
-  if (number === END_CUT) healNetwork(world);
+  if (number === END_CUT) healNetwork(world, troubles);
 }
 
-function healNetwork(world: World): void {
+function healNetwork(world: World, troubles: Troubles): void {
   const due: NetworkDue[] = [];
   heal(world.network, world.dice, world.nowUs, due);
   queueNetwork(world, due);
+  troubles.onHold(false);
 }
 
 /** A node has been started: recovery may be struck at once. */
@@ -204,7 +220,7 @@ export function healAll(world: World, troubles: Troubles): void {
     actor.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     actor.disk.failNext.clear();
   }
-  healNetwork(world);
+  healNetwork(world, troubles);
   tellLine(world, 'world', 'is healed');
 }
 

@@ -94,7 +94,7 @@ function burst(state: Producing, env: Env, out: Outbox): void {
   const { options, dice } = state;
   const { observer } = options;
   state.nextBurstMs = env.nowMs + 1 + jitter(dice, 2 * options.everyMs);
-  const partition = options.partitions[jitter(dice, options.partitions.length)] ?? 0;
+  const partition = choosePartition(state);
   const named = observer.history.partitions[partition];
   if (named === undefined) return;
   const count = 1 + jitter(dice, options.burstMax);
@@ -129,6 +129,16 @@ function burst(state: Producing, env: Env, out: Outbox): void {
   }
 }
 
+/** One of its partitions; of a topic that is believed to be gone, or too small, only now and then. */
+function choosePartition({ options, dice }: Producing): number {
+  const { observer, partitions } = options;
+  const chosen = partitions[jitter(dice, partitions.length)] ?? 0;
+  const named = observer.history.partitions[chosen];
+  if (named?.isSlot !== true) return chosen;
+  const isThere = named.partition < (observer.board.get(named.topic)?.partitions ?? 0);
+  return isThere || jitter(dice, 25) === 0 ? chosen : (partitions[0] ?? 0);
+}
+
 function settle(state: Producing, event: ProducerEvent): void {
   const { observer } = state.options;
   const value = state.open.get(event.ticket);
@@ -151,7 +161,10 @@ export function forgetSends(observer: Observer, state: unknown): void {
   const { open } = state as Producing;
   for (const value of open.values()) {
     const send = observer.history.sends[value];
-    if (send !== undefined) send.outcome = 'unknown';
+    if (send !== undefined) {
+      send.outcome = 'unknown';
+      send.doneUs = observer.time.nowUs;
+    }
     observer.openSends -= 1;
   }
   open.clear();

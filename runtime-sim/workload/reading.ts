@@ -8,6 +8,9 @@
  *
  * A reader that fails for good is a complaint, and another begins at the start. In a partition whose bytes the
  * simulator has damaged it steps over what the node refuses to serve.
+ *
+ * In a slot, where topics come and go and records are deleted, every topic id has sessions of its own, which begin with
+ * the first batch; to find no topic or to be out of range is no failure there.
  */
 
 import {
@@ -25,7 +28,7 @@ import { createIds, type Ids } from '../../core/lib/ids.ts';
 import type { Env, Input, NetworkInput, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { readRecords } from '../../core/protocol/records.ts';
-import { addRead, beginSession, complain } from '../../core/verify/history.ts';
+import { addRead, beginSession, complain, incarnationOf } from '../../core/verify/history.ts';
 import { asAnyMachine } from '../actor.ts';
 import type { Observer } from './observer.ts';
 import { decodeValue } from './values.ts';
@@ -47,7 +50,13 @@ const REST_AFTER_ERROR_MS = 500;
 interface Line {
   readonly partition: number;
   reader: Reader;
+  /** -1 before the first batch of a topic that comes and goes. */
   session: number;
+  topicId: string;
+  /** The topic that was believed to be there when the session began; '' for none. */
+  knownId: string;
+  startedUs: number;
+  isFromStart: boolean;
   /** When the next replay begins; Infinity while one is under way. */
   againAtMs: number;
   isDone: boolean;
@@ -79,27 +88,67 @@ function newReader(state: Reading, partition: number, seed: number, from: number
   return createReader({ ...options, ids: state.ids, seed, topic, partition: named.partition, from });
 }
 
-function newSession(state: Reading, partition: number): number {
+/** The session of a reader that has just begun; of a slot it begins later, unless it is known what will be read. */
+function newSession(state: Reading, line: Line, isFromStart: boolean): void {
+  const { observer, mode } = state.options;
+  line.startedUs = observer.time.nowUs;
+  line.isFromStart = isFromStart;
+  line.topicId = '';
+  line.knownId = observer.board.get(observer.history.partitions[line.partition]?.topic ?? '')?.topicId ?? '';
+  line.session = -1;
+  const named = observer.history.partitions[line.partition];
+  if (named?.isSlot !== true) {
+    beginIn(state, line, line.partition);
+    return;
+  }
+  const known = mode === 'final' ? observer.board.get(named.topic) : undefined;
+  if (known !== undefined && named.partition < known.partitions) beginFor(state, line, known.topicId);
+  else if (mode === 'final') line.isDone = true;
+}
+
+function beginIn(state: Reading, line: Line, partition: number): void {
   const { observer, reader, mode } = state.options;
-  return beginSession(observer.history, {
+  const { startedUs, isFromStart } = line;
+  line.session = beginSession(observer.history, {
     reader,
     partition,
-    startedUs: observer.time.nowUs,
+    startedUs,
     isFinal: mode === 'final',
+    isFromStart,
   });
+}
+
+function beginFor(state: Reading, line: Line, topicId: string): void {
+  line.topicId = topicId;
+  beginIn(state, line, incarnationOf(state.options.observer.history, line.partition, topicId));
+}
+
+function newLine(state: Reading, partition: number, seed: number): Line {
+  const reader = newReader(state, partition, seed, 'earliest');
+  const at = { againAtMs: Number.POSITIVE_INFINITY, isDone: false, seed };
+  const line: Line = {
+    partition,
+    reader,
+    session: -1,
+    topicId: '',
+    knownId: '',
+    startedUs: 0,
+    isFromStart: true,
+    ...at,
+  };
+  newSession(state, line, true);
+  return line;
 }
 
 function step(state: Reading, env: Env, input: Input, out: Outbox): void {
   switch (input.kind) {
     case 'start':
-      for (let i = 0; i < state.options.observer.history.partitions.length; i++) {
-        const seed = (input.seed + i) >>> 0;
-        const reader = newReader(state, i, seed, 'earliest');
-        const line = { partition: i, reader, session: newSession(state, i), againAtMs: 0, isDone: false, seed };
-        line.againAtMs = Number.POSITIVE_INFINITY;
+      state.options.observer.history.partitions.forEach(({ slot }, i) => {
+        if (slot !== undefined) return;
+        const line = newLine(state, i, (input.seed + i) >>> 0);
         state.lines.push(line);
-        feed(state, line, env, { kind: 'wake' }, out);
-      }
+        if (!line.isDone) feed(state, line, env, { kind: 'wake' }, out);
+      });
       return;
     case 'wake':
       for (const line of state.lines) {
@@ -123,17 +172,36 @@ function restart(state: Reading, line: Line): void {
   line.seed = Math.imul(line.seed + 0x9e37, 0x2c1b3c6d) >>> 0;
   // A replay goes on anywhere below what it was shown last, so that offsets are looked up.
   const end = line.reader.highWatermark;
-  const isAnywhere = state.options.mode === 'replay' && end > 0;
+  const isSlot = state.options.observer.history.partitions[line.partition]?.isSlot === true;
+  const isAnywhere = state.options.mode === 'replay' && end > 0 && !(isSlot && line.seed % 2 === 0);
   const from = isAnywhere ? (line.seed >>> 8) % end : 'earliest';
   line.reader = newReader(state, line.partition, line.seed, from);
-  line.session = newSession(state, line.partition);
+  newSession(state, line, from === 'earliest');
+}
+
+/** A batch of another topic of the same name ends the session of the one before. */
+function enterTopic(state: Reading, line: Line, topicId: string): void {
+  if (line.session >= 0 && topicId === line.topicId) return;
+  const { history } = state.options.observer;
+  if (history.partitions[line.partition]?.isSlot !== true) return;
+  if (state.options.mode === 'final') {
+    const { topic, partition } = history.partitions[line.partition] ?? { topic: '', partition: -1 };
+    const sentence = `${topic}-${partition} was read from ${topicId} when ${line.topicId} had been described for good`;
+    complain(history, { checker: 'stale-topic', promise: 1, partition: line.partition, sentence });
+    return;
+  }
+  // The reader goes on at its position, wherever that is in the new log: it may have looked for the start of the old.
+  line.isFromStart &&= line.session < 0 && line.knownId === topicId;
+  beginFor(state, line, topicId);
 }
 
 function feed(state: Reading, line: Line, env: Env, input: NetworkInput | { kind: 'wake' }, out: Outbox): void {
   const events: ReaderEvent[] = [];
+  // What comes out of this step is the answer to the call that is out, which names the topic.
+  const topicId = line.reader.wish?.topicId ?? '';
   stepReader(line.reader, env, input, out, events);
   for (const event of events) {
-    if (event.kind === 'batch') takeBatch(state, line, env, event);
+    if (event.kind === 'batch') takeBatch(state, line, env, topicId, event);
     else if (event.fatal || event.error === ErrorCode.CORRUPT_MESSAGE) takeError(state, line, env, event, out);
   }
   const { reader } = line;
@@ -146,10 +214,17 @@ function feed(state: Reading, line: Line, env: Env, input: NetworkInput | { kind
   }
 }
 
-function takeBatch(state: Reading, line: Line, env: Env, event: Extract<ReaderEvent, { kind: 'batch' }>): void {
+function takeBatch(
+  state: Reading,
+  line: Line,
+  env: Env,
+  topicId: string,
+  event: Extract<ReaderEvent, { kind: 'batch' }>,
+): void {
   const { observer, mode } = state.options;
   const { history } = observer;
   const { highWatermark } = event;
+  enterTopic(state, line, topicId);
   let isAcknowledged = false;
   for (const record of readRecords(event.bytes, env.codecs)) {
     if (record.offset < event.fromOffset) continue;
@@ -171,8 +246,13 @@ function takeError(
   const { partition } = line;
   const isDamaged = history.damaged.has(partition);
   if (isDamaged && event.error === ErrorCode.CORRUPT_MESSAGE) {
-    line.session = newSession(state, partition);
+    newSession(state, line, false);
     seekReader(line.reader, line.reader.position + 1);
+    return;
+  }
+  if (history.partitions[partition]?.isSlot === true && isOfComingAndGoing(event.error)) {
+    stopReader(line.reader, env, out);
+    line.againAtMs = env.nowMs + REST_AFTER_ERROR_MS;
     return;
   }
   const where = `${history.partitions[partition]?.topic}-${history.partitions[partition]?.partition}`;
@@ -184,6 +264,15 @@ function takeError(
   });
   stopReader(line.reader, env, out);
   line.againAtMs = env.nowMs + REST_AFTER_ERROR_MS;
+}
+
+/** What a reader may be told where topics come and go and records are deleted. */
+function isOfComingAndGoing(error: number): boolean {
+  return (
+    error === ErrorCode.OFFSET_OUT_OF_RANGE ||
+    error === ErrorCode.UNKNOWN_TOPIC_OR_PARTITION ||
+    error === ErrorCode.UNKNOWN_TOPIC_ID
+  );
 }
 
 function deadlineMs(state: Reading): number {

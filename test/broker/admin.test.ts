@@ -103,9 +103,49 @@ describe('DeleteTopics', () => {
     expect(world.pending(parked)).toEqual([asked]);
     const [partition] = world.take(parked, KEY.fetch, 11).responses[0]!.partitions;
     expect(partition!.errorCode).toBe(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION);
+    world.pass(60_000);
     expect(foldersOf(world, 'orders')).toEqual([]);
     expect(world.log.some((line) => /^rename \/data\/node\/orders-0$/.test(line))).toBe(true);
   });
+
+  it('keeps the folder under another name until file.delete.delay.ms is over, with no file open', () => {
+    const { world, client } = started({ 'tidemark.topics': '', 'log.segment.delete.delay.ms': '20000' });
+    create(world, client, wantedTopic('gone'), wantedTopic('soon', 1, [{ name: 'file.delete.delay.ms', value: '0' }]));
+    for (const topic of ['gone', 'soon']) {
+      produce(world, client, 0, ['a'], { topic });
+      remove(world, client, topic);
+    }
+    world.pass(0);
+    expect(foldersOf(world, 'soon')).toEqual([]);
+    const kept = [expect.stringMatching(/gone-0\.[0-9a-f]{32}-delete$/)];
+    expect(foldersOf(world, 'gone')).toEqual(kept);
+    expect([...world.opened.values()].filter((path) => path.includes('/gone-0'))).toEqual([]);
+    create(world, client, wantedTopic('gone'));
+    expect(produce(world, client, 0, ['new'], { topic: 'gone' })).toMatchObject({ errorCode: 0, baseOffset: 0 });
+    expect(readAll(world, 'gone')).toEqual(['0:0=new']);
+    world.pass(19_999);
+    expect(foldersOf(world, 'gone')).toEqual(['/data/node/gone-0', ...kept]);
+    world.pass(1);
+    expect(foldersOf(world, 'gone')).toEqual(['/data/node/gone-0']);
+  });
+
+  it.each(['stop', 'process', 'power'] as const)(
+    'leaves what is kept to the next start, which removes it: %s',
+    (end) => {
+      const { world, client } = started({ 'tidemark.topics': '' });
+      create(world, client, wantedTopic('gone'));
+      produce(world, client, 0, ['a'], { topic: 'gone' });
+      remove(world, client, 'gone');
+      if (end === 'stop') {
+        world.push({ kind: 'stop' });
+        expect(world.exit).toMatchObject({ code: 0 });
+      }
+      world.crash(end === 'stop' ? 'process' : end, false);
+      expect(foldersOf(world, 'gone')).toHaveLength(1);
+      world.start();
+      expect(foldersOf(world, 'gone')).toEqual([]);
+    },
+  );
 
   it('tells a producer whose batch waits for the disk', () => {
     const { world, client } = started();
@@ -146,7 +186,7 @@ describe('DeleteTopics', () => {
     const { world, client } = started({ 'tidemark.topics': '' });
     create(world, client, wantedTopic('gone'));
     produce(world, client, 0, ['a'], { topic: 'gone' });
-    world.fault = { kind: 'close', on: 'gone-0', error: 'io' };
+    world.fault = { kind: 'closeFile', on: 'gone-0', error: 'io' };
     remove(world, client, 'gone');
     world.crash('process');
     expect(world.said.join('\n')).toContain('a folder belongs to no topic and is set aside folder=gone-0');

@@ -139,7 +139,11 @@ describe('a restart', () => {
     world.push({ kind: 'stop' });
     world.crash('process');
     const writes = world.log.filter((line) => !/^(list|load) /.test(line));
-    expect(writes.slice(0, 2)).toEqual(['remove /data/node/.kafka_cleanshutdown', 'syncFolder /data/node']);
+    expect(writes.slice(0, 3)).toEqual([
+      'remove /data/node/.kafka_cleanshutdown',
+      'remove /data/node/.tidemark-logs-at-rest',
+      'syncFolder /data/node',
+    ]);
   });
 
   it.each(['process', 'power'] as const)('after a %s crash finds every record that was acknowledged', (kind) => {

@@ -1,6 +1,7 @@
 /** Names and values that fill a request: what is said about them fits the answer, and the node goes on. */
 import { describe, expect, it } from 'vitest';
 import { ERROR_MESSAGE_CHARS_MAX } from '../../core/broker/answers.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
 import { KEY, produce } from './speaking.ts';
 import { type ToyConnection, ToyWorld } from './toy-world.ts';
 
@@ -99,21 +100,62 @@ describe.each([
   });
 });
 
-describe('an answer that cannot be written', () => {
-  it('ends its connection with one line, and the others go on', () => {
+describe('a value that only newer versions can say', () => {
+  it('is kept, described in those, and in older ones refused with a sentence', () => {
     const world = new ToyWorld().start();
-    const [client, other] = [world.connect(), world.connect()];
-    // A value that only the newer versions can carry is kept, and asked for in an older one.
+    const client = world.connect();
     const configs = [{ name: 'follower.replication.throttled.replicas', value: LONG_LIST, configOperation: 0 }];
     const resources = [{ resourceType: TOPIC, resourceName: 'orders', configs }];
     const altered = world.ask(client, 44, 1, { resources, validateOnly: false });
     expect(altered.responses[0]).toMatchObject({ errorCode: 0 });
-    const asked = [{ resourceType: TOPIC, resourceName: 'orders', configurationKeys: null }];
-    world.send(client, 32, 1, { resources: asked });
-    expect(client.closed).toBe(true);
-    expect(world.pending(client)).toEqual([]);
-    expect(world.said.at(-1)).toContain('the answer of API 32, version 1 cannot be written');
-    expectServing(world, other);
-    expect(world.node.responseBytes).toBe(0);
+    const asked = ['orders', 'other'].map((resourceName) => ({
+      resourceType: TOPIC,
+      resourceName,
+      configurationKeys: null,
+    }));
+    for (const version of [1, 2, 3]) {
+      const [told] = world.ask(client, 32, version, { resources: asked }).results;
+      expect(told).toMatchObject({ errorCode: ErrorCode.UNKNOWN_SERVER_ERROR, resourceName: 'orders', configs: [] });
+      expect(told!.errorMessage).toContain('ask in version 4');
+    }
+    const [whole] = world.ask(client, 32, 4, { resources: asked }).results;
+    expect(whole!.configs.find(({ name }) => name === configs[0]!.name)?.value).toBe(LONG_LIST);
+    expectServing(world, client);
+  });
+});
+
+describe('a name that is no UTF-8', () => {
+  const BROKEN = Uint8Array.of(0xff, 0x28);
+
+  /** Metadata version 1 for one topic, its name as bytes. */
+  function askFor(world: ToyWorld, client: ToyConnection, name: Uint8Array) {
+    const frame = new Uint8Array(16 + name.length);
+    const view = new DataView(frame.buffer);
+    view.setInt16(0, KEY.metadata);
+    view.setInt16(2, 1);
+    view.setInt32(4, 99);
+    view.setInt16(8, -1);
+    view.setInt32(10, 1);
+    view.setInt16(14, name.length);
+    frame.set(name, 16);
+    world.push({ kind: 'frame', connection: client.id, bytes: frame });
+    expect(client.closed).toBe(false);
+    return world.take(client, KEY.metadata, 1).topics;
+  }
+
+  it('is read as Java reads it, and no topic can have it', () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    const [topic] = askFor(world, client, BROKEN);
+    expect(topic).toMatchObject({ name: '\ufffd(', errorCode: ErrorCode.INVALID_TOPIC_EXCEPTION });
+    expectServing(world, client);
+  });
+
+  it('and grows beyond what the version can say comes back cut', () => {
+    const world = new ToyWorld().start();
+    const client = world.connect();
+    const [topic] = askFor(world, client, new Uint8Array(32_767).fill(0xff));
+    expect(topic).toMatchObject({ name: '\ufffd'.repeat(10_922), errorCode: ErrorCode.INVALID_TOPIC_EXCEPTION });
+    expectServing(world, client);
   });
 });

@@ -1,6 +1,7 @@
 /** Checkpoint lines of a deleted topic: none is believed of the next topic of its name. */
 import { describe, expect, it } from 'vitest';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
 import { fetchBody, KEY, produce, valuesOf, wanted } from './speaking.ts';
 import { type ToyConnection, ToyWorld } from './toy-world.ts';
 
@@ -145,5 +146,25 @@ describe('recovery points that could not be written', () => {
     world.fault = null;
     world.pass(2_000);
     expect(linesOf(world, name)).toEqual(['a 0 1']);
+  });
+});
+
+describe('where a log starts', () => {
+  it('is acknowledged once a high watermark that reaches it is written down too, or else refused', () => {
+    const world = new ToyWorld({ 'tidemark.topics': 'a:1' }).start();
+    const client = world.connect();
+    for (const value of ['x', 'y', 'z']) produce(world, client, 0, [value], { topic: 'a' });
+    const deleteAll = (): number => {
+      const topics = [{ name: 'a', partitions: [{ partitionIndex: 0, offset: 3 }] }];
+      return world.ask(client, 21, 2, { topics, timeoutMs: 9 }).topics[0]!.partitions[0]!.errorCode;
+    };
+    world.fault = { kind: 'replace', on: 'replication-offset-checkpoint', error: 'noSpace' };
+    expect(deleteAll()).toBe(ErrorCode.KAFKA_STORAGE_ERROR);
+    expect(linesOf(world, 'log-start-offset-checkpoint')).toEqual([]);
+    world.fault = null;
+    world.pass(1_000);
+    expect(deleteAll()).toBe(ErrorCode.NONE);
+    expect(linesOf(world, 'replication-offset-checkpoint')).toEqual(['a 0 3']);
+    expect(linesOf(world, 'log-start-offset-checkpoint')).toEqual(['a 0 3']);
   });
 });

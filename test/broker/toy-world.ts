@@ -44,6 +44,8 @@ export class ToyWorld {
   readonly files = new Map<string, ToyFile>();
   readonly folders = new Set<string>(['/', '/data']);
   readonly opened = new Map<number, string>();
+  /** Memory that was lent and has not been sent. */
+  readonly lent = new Set<ArrayBufferLike>();
   readonly connections = new Map<number, ToyConnection>();
   readonly said: string[] = [];
   exit: { code: number; reason: string } | null = null;
@@ -243,11 +245,8 @@ export class ToyWorld {
       case 'send':
       case 'pause':
       case 'resume':
-        this.network(effect);
-        return;
       case 'close':
-        if ('file' in effect) this.disk(effect);
-        else this.network(effect);
+        this.network(effect);
         return;
       default:
         this.disk(effect);
@@ -279,6 +278,8 @@ export class ToyWorld {
         const bytes = join(effect.parts);
         connection.received = join([connection.received, bytes]);
         connection.unsent += bytes.length;
+        // What was lent and is sent is the world's again: nobody may look at it now.
+        for (const { buffer } of effect.parts) if (this.lent.delete(buffer)) new Uint8Array(buffer).fill(0xdd);
         if (!this.holdsSent) this.confirm(connection);
         return;
       }
@@ -323,6 +324,12 @@ export class ToyWorld {
     }
   }
 
+  private lend({ position, length, isLent }: Extract<DiskEffect, { kind: 'read' }>, file: Uint8Array): Uint8Array {
+    const bytes = file.slice(position, position + length);
+    if (isLent === true) this.lent.add(bytes.buffer);
+    return bytes;
+  }
+
   private apply(effect: DiskEffect, path: string): Input | DiskError {
     const asked = { owner: effect.owner, ticket: effect.ticket };
     const file = this.files.get(path);
@@ -342,13 +349,13 @@ export class ToyWorld {
         return { kind: 'synced', ...asked };
       case 'read':
         if (file === undefined) return 'closed';
-        return { kind: 'read', bytes: file.bytes.slice(effect.position, effect.position + effect.length), ...asked };
+        return { kind: 'read', bytes: this.lend(effect, file.bytes), ...asked };
       case 'truncate':
         if (file === undefined) return 'closed';
         file.bytes = file.bytes.slice(0, effect.size);
         file.syncedBytes = Math.min(file.syncedBytes, effect.size);
         return { kind: 'changed', ...asked };
-      case 'close':
+      case 'closeFile':
         this.opened.delete(effect.file);
         return { kind: 'changed', ...asked };
       case 'replace':

@@ -56,7 +56,7 @@ function carryOut(world: ToyWorld, client: Client, out: Outbox): void {
       step(world, client, { kind: 'sent', connection: effect.connection, sizeBytes: whole.length });
       const connection = client.connections.get(effect.connection);
       if (connection !== undefined) world.sendRaw(connection, whole.subarray(4));
-    } else if (effect.kind === 'close' && 'connection' in effect) {
+    } else if (effect.kind === 'close') {
       const connection = client.connections.get(effect.connection);
       client.connections.delete(effect.connection);
       if (connection !== undefined) world.disconnect(connection);

@@ -199,7 +199,7 @@ export function carryOut(toy: Toy, machine: number, out: Outbox): void {
       later(toy, delayMs, { kind: 'arrive', connection, frame: whole.subarray(4), isLate: false });
       const input = { kind: 'sent', connection: effect.connection, sizeBytes: whole.length } as const;
       later(toy, delayMs, { kind: 'input', machine, connection, input });
-    } else if (effect.kind === 'close' && 'connection' in effect) {
+    } else if (effect.kind === 'close') {
       const connection = toy.connections.get(effect.connection);
       if (connection?.isOpen) cut(toy, connection);
       const input = { kind: 'closed', connection: effect.connection, reason: 'asked', detail: '' } as const;

@@ -76,13 +76,13 @@ for (const world of WORLDS) {
     test('mutations of one file are answered in the order of their issue', async () => {
       issue(open(1, 'a'));
       for (let i = 0; i < 20; i++) issue(append(1, 'x'));
-      issue({ kind: 'truncate', file: 1, size: 3 }, append(1, 'y'), { kind: 'close', file: 1 });
+      issue({ kind: 'truncate', file: 1, size: 3 }, append(1, 'y'), { kind: 'closeFile', file: 1 });
       const order = (await disk.settle()).map((answer) => answer.ticket);
       expect(order).toEqual([...order].sort((a, b) => a - b));
     });
 
     test('an open says how long the file is, and appends go to its end', async () => {
-      await run(open(1, 'a'), append(1, 'abc'), { kind: 'close', file: 1 });
+      await run(open(1, 'a'), append(1, 'abc'), { kind: 'closeFile', file: 1 });
       expect((await run(open(2, 'a', false)))[0]).toMatchObject({ kind: 'opened', sizeBytes: 3 });
       expect(text((await run(append(2, 'def'), read(2, 0, 9)))[1])).toMatch(/^abc/);
       expect(text((await run(read(2, 0, 9)))[0])).toBe('abcdef');
@@ -178,12 +178,9 @@ for (const world of WORLDS) {
 
     test('a close waits for what was issued before it, and refuses what comes after', async () => {
       await run(open(1, 'a'), append(1, 'abc'));
-      expect(await kinds(read(1, 0, 3), { kind: 'sync', file: 1 }, { kind: 'close', file: 1 }, read(1, 0, 3))).toEqual([
-        'read',
-        'synced',
-        'changed',
-        'closed',
-      ]);
+      expect(
+        await kinds(read(1, 0, 3), { kind: 'sync', file: 1 }, { kind: 'closeFile', file: 1 }, read(1, 0, 3)),
+      ).toEqual(['read', 'synced', 'changed', 'closed']);
     });
 
     test('many files are synced at once, each answered', async () => {
@@ -244,13 +241,13 @@ for (const world of WORLDS) {
     test('an open file is followed through its rename', async () => {
       await run(open(1, 'a'), append(1, 'abc'));
       await run({ kind: 'rename', from: at('a'), to: at('b') });
-      await run(append(1, 'def'), { kind: 'close', file: 1 });
+      await run(append(1, 'def'), { kind: 'closeFile', file: 1 });
       expect(text((await run({ kind: 'load', path: at('b') }))[0])).toBe('abcdef');
     });
 
     test('remove takes a file, a folder with all in it, and no offence at nothing', async () => {
       await run({ kind: 'makeFolder', path: at('d') });
-      await run(open(1, 'd/a'), append(1, 'x'), { kind: 'close', file: 1 });
+      await run(open(1, 'd/a'), append(1, 'x'), { kind: 'closeFile', file: 1 });
       expect(await kinds({ kind: 'remove', path: at('d') }, { kind: 'remove', path: at('none') })).toEqual([
         'changed',
         'changed',

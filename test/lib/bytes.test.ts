@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { crc32c, crc32cExtend } from '../../core/lib/crc32c.ts';
 import { ARRAY_ELEMENTS_MAX, Reader, TAGS_MAX } from '../../core/lib/cursor.ts';
-import { decodeUtf8, encodeUtf8, utf8Size } from '../../core/lib/utf8.ts';
+import { cutUtf8, decodeUtf8, decodeUtf8Loosely, encodeUtf8, utf8Size } from '../../core/lib/utf8.ts';
 import { isUuid, uuidFromBytes, uuidToBytes, ZERO_UUID } from '../../core/lib/uuid.ts';
 import { unsignedVarintSize, varintSize, varlongSize } from '../../core/lib/varint.ts';
 import { slabWriter, Writer } from '../../core/lib/writer.ts';
@@ -108,6 +108,7 @@ describe('strings', () => {
   });
 
   it('are refused exactly where the platform refuses them', () => {
+    const loose = new TextDecoder('utf-8', { ignoreBOM: true });
     const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
     const lead = fc.constantFrom(0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5, 0xff, 0x80, 0xbf, 0x41);
     const bytesOf = fc.array(fc.oneof(lead, fc.integer({ min: 0x7f, max: 0xc0 })), { minLength: 1, maxLength: 6 });
@@ -120,8 +121,34 @@ describe('strings', () => {
         } catch {}
         if (expected === null) expect(() => decodeUtf8(bytes, 0, bytes.length)).toThrow(/UTF-8/);
         else expect(decodeUtf8(bytes, 0, bytes.length)).toBe(expected);
+        // To the platform a surrogate is three malformed sequences, to Java it is one.
+        const hasSurrogate = list.some((byte, i) => byte === 0xed && (list[i + 1] ?? 0) >= 0xa0);
+        if (!hasSurrogate) expect(decodeUtf8Loosely(bytes, 0, bytes.length)).toBe(loose.decode(bytes));
       }),
       { numRuns: 3000 },
+    );
+  });
+
+  it.each([
+    [[0xff, 0x28], '\ufffd('],
+    [[0xed, 0xa0, 0x80, 0x41], '\ufffdA'],
+    [[0xed, 0xa0, 0x41], '\ufffdA'],
+    [[0xe2, 0x82], '\ufffd'],
+    [[0xf0, 0x9f, 0x8c, 0x41], '\ufffdA'],
+    [[0xf5, 0x80, 0x80], '\ufffd\ufffd\ufffd'],
+  ])('of the malformed bytes %j are read as Java reads them', (list, text) => {
+    expect(decodeUtf8Loosely(Uint8Array.from(list), 0, list.length)).toBe(text);
+  });
+
+  it('are cut between characters, to as many bytes as fit', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.integer({ min: 0, max: 100 }), (text, sizeMax) => {
+        const cut = cutUtf8(text, sizeMax);
+        expect(text.startsWith(cut)).toBe(true);
+        expect(utf8Size(cut)).toBeLessThanOrEqual(sizeMax);
+        const next = text.codePointAt(cut.length);
+        if (next !== undefined) expect(utf8Size(cut + String.fromCodePoint(next))).toBeGreaterThan(sizeMax);
+      }),
     );
   });
 

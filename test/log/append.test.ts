@@ -74,7 +74,6 @@ describe('an append refuses', () => {
       batchOf(['a'], { timestampMs: 1_700_000_000_000 + 3_600_001 }),
       ErrorCode.INVALID_TIMESTAMP,
     ],
-    ['a time of the broker', batchOf(['a'], { isLogAppendTime: true }), ErrorCode.INVALID_TIMESTAMP],
   ];
   it.each(cases)('%s', (_title, bytes, error) => {
     const world = opened();

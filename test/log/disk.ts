@@ -75,7 +75,7 @@ function lanesOf(effect: DiskEffect): string[] {
     case 'append':
     case 'sync':
     case 'truncate':
-    case 'close':
+    case 'closeFile':
       return [`file ${effect.file}`];
     case 'read':
     case 'load':
@@ -141,14 +141,14 @@ function tryIt(disk: TestDisk, effect: DiskEffect): DiskError | Done {
     case 'sync':
     case 'read':
     case 'truncate':
-    case 'close':
+    case 'closeFile':
       return tryFile(disk, effect);
     default:
       return tryName(disk, effect);
   }
 }
 
-type FileEffect = Extract<DiskEffect, { kind: 'append' | 'sync' | 'read' | 'truncate' | 'close' }>;
+type FileEffect = Extract<DiskEffect, { kind: 'append' | 'sync' | 'read' | 'truncate' | 'closeFile' }>;
 
 function tryFile(disk: TestDisk, effect: FileEffect): DiskError | Done {
   const open = disk.open.get(effect.file);
@@ -178,7 +178,7 @@ function tryFile(disk: TestDisk, effect: FileEffect): DiskError | Done {
       open.isPoisoned = false;
       if (effect.size < inode.bytes.length) inode.bytes = inode.bytes.slice(0, effect.size);
       return { kind: 'changed' };
-    case 'close':
+    case 'closeFile':
       disk.open.delete(effect.file);
       return { kind: 'changed' };
   }

@@ -85,6 +85,28 @@ describe('a log that is cut below an offset', () => {
   });
 });
 
+describe('segments below the start that a power loss brought back', () => {
+  it('are no gap and no damage: what lies behind them stays', () => {
+    const world = filled();
+    const second = world.log.segments[1]?.base ?? 0;
+    const back = [...world.disk.names].filter(([path]) => path.includes(String(second).padStart(20, '0')));
+    expect(back).toHaveLength(4); // Log, two indexes, producers.
+    cut(world, 30);
+    appendOwn(world.log, world.env, batchOf(['after']), 2, world.out);
+    post(world);
+    settleAll(world);
+    restart(world, 'process');
+    for (const [path, inode] of back) world.disk.names.set(path, inode);
+    open(world, { ...FOUND, highWatermark: 30, logStartOffset: 30 });
+    expect([world.log.start, world.log.end]).toEqual([30, 41]);
+    expect(readAll(world, 30)).toHaveLength(11);
+    expect(world.log.damaged).toEqual([]);
+    cut(world, 31);
+    settleAll(world);
+    expect(world.log.segments[0]?.base).toBeGreaterThan(second);
+  });
+});
+
 describe('a roll on request', () => {
   it('ends the active segment where the log ends, unless it is empty', () => {
     const world = filled(5);

@@ -39,6 +39,8 @@ export const CONFIG: LogConfig = {
   flushMessages: 1,
   flushMs: Infinity,
   producerIdExpirationMs: 86_400_000,
+  isCompacted: false,
+  fileDeleteDelayMs: 60_000,
   ringBytesMax: 1024,
 };
 

@@ -176,6 +176,14 @@ describe('DescribeConfigs', () => {
     expect(insync).toMatchObject({ value: '1', configSource: 3, configType: 3 });
   });
 
+  it('of a broker shows where a value would come from, once it has one of its own', () => {
+    const described = (image: MetadataImage, name: string) =>
+      ask(image, 4, '1', [name])?.configs.map(({ value, synonyms }) => [value, synonyms?.map((one) => one.name)]);
+    expect(described(cluster(), 'log.retention.ms')).toEqual([[null, []]]);
+    const set = cluster(config(4, '1', 'log.retention.ms', '5'));
+    expect(described(set, 'log.retention.ms')).toEqual([['5', ['log.retention.ms', 'log.retention.hours']]]);
+  });
+
   it('gives only the keys that were asked for', () => {
     expect(ask(cluster(), 2, 'a', ['segment.bytes', 'nothing'])?.configs.map(({ name }) => name)).toEqual([
       'segment.bytes',

@@ -36,27 +36,26 @@ const SCALARS: ReadonlyMap<Kind, fc.Arbitrary<unknown>> = new Map<Kind, fc.Arbit
   ['timestamp', int64],
   ['float64', fc.double({ noNaN: true })],
   ['uuid', fc.uint8Array({ minLength: 16, maxLength: 16 }).map((bytes) => uuidFromBytes(bytes, 0))],
-  ['string', anyText],
   ['bytes', blob],
   ['records', blob],
 ]);
 
 /** Bodies in which every field that the version has is random, and every other is at its default. */
-export function bodiesOf(message: AnyMessage, version: number): fc.Arbitrary<Body> {
-  return structOf(message.fields, version);
+export function bodiesOf(message: AnyMessage, version: number, text = anyText): fc.Arbitrary<Body> {
+  return structOf(message.fields, version, text);
 }
 
-function structOf(fields: Fields, version: number): fc.Arbitrary<Body> {
+function structOf(fields: Fields, version: number, text: fc.Arbitrary<string>): fc.Arbitrary<Body> {
   const model: { [name: string]: fc.Arbitrary<unknown> } = {};
   const defaults: Body = defaultsOf(fields);
   for (const [name, item] of Object.entries(fields)) {
-    model[name] = inRange(version, item.versions) ? fieldOf(item, version) : fc.constant(defaults[name]);
+    model[name] = inRange(version, item.versions) ? fieldOf(item, version, text) : fc.constant(defaults[name]);
   }
   return fc.record(model, { noNullPrototype: true }) as fc.Arbitrary<Body>;
 }
 
-function fieldOf(item: AnyField, version: number): fc.Arbitrary<unknown> {
-  const base = itemOf(item, item.kind, version);
+function fieldOf(item: AnyField, version: number, text: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
+  const base = itemOf(item, item.kind, version, text);
   const choices: fc.WeightedArbitrary<unknown>[] = [{ arbitrary: base, weight: 6 }];
   if (inRange(version, item.nullable)) choices.push({ arbitrary: fc.constant(null), weight: 1 });
   const isFallbackLegal = item.fallback !== null || inRange(version, item.nullable);
@@ -65,9 +64,10 @@ function fieldOf(item: AnyField, version: number): fc.Arbitrary<unknown> {
   return fc.oneof(...choices);
 }
 
-function itemOf(item: AnyField, kind: Kind, version: number): fc.Arbitrary<unknown> {
-  if (kind === 'struct') return structOf(item.fields ?? {}, version);
-  if (kind === 'array') return fc.array(itemOf(item, item.element ?? 'struct', version), { maxLength: 3 });
+function itemOf(item: AnyField, kind: Kind, version: number, text: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
+  if (kind === 'string') return text;
+  if (kind === 'struct') return structOf(item.fields ?? {}, version, text);
+  if (kind === 'array') return fc.array(itemOf(item, item.element ?? 'struct', version, text), { maxLength: 3 });
   return SCALARS.get(kind) as fc.Arbitrary<unknown>;
 }
 

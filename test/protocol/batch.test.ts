@@ -105,16 +105,6 @@ describe('a batch from a client is refused', () => {
     ['with a negative count', (view) => view.setInt32(batch.RECORDS_COUNT_AT, -2), ErrorCode.INVALID_RECORD],
     ['with a codec that does not exist', (view) => view.setInt16(batch.ATTRIBUTES_AT, 5), ErrorCode.INVALID_RECORD],
     ['that claims to be control records', (view) => view.setInt16(batch.ATTRIBUTES_AT, 32), ErrorCode.INVALID_RECORD],
-    [
-      'that claims the time of the broker',
-      (view) => view.setInt16(batch.ATTRIBUTES_AT, 8),
-      ErrorCode.INVALID_TIMESTAMP,
-    ],
-    [
-      'whose largest timestamp is below its first',
-      (view) => view.setInt32(batch.MAX_TIMESTAMP_AT + 4, 1),
-      ErrorCode.INVALID_TIMESTAMP,
-    ],
     ['with a producer id but no sequence', (view) => view.setInt32(batch.PRODUCER_ID_AT, 0), ErrorCode.INVALID_RECORD],
     ['of the old format 1', (view) => view.setInt8(batch.MAGIC_AT, 1), ErrorCode.INVALID_RECORD],
     ['of a format to come', (view) => view.setInt8(batch.MAGIC_AT, 3), ErrorCode.CORRUPT_MESSAGE],

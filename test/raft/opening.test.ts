@@ -4,7 +4,7 @@ import { quorumDeadlineMs } from '../../core/coordination/quorum.ts';
 import { decodeUtf8, encodeUtf8 } from '../../core/lib/utf8.ts';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import { readControls } from '../../core/raft/batches.ts';
-import { checkpointOf } from '../../core/raft/names.ts';
+import { checkpointName, checkpointOf } from '../../core/raft/names.ts';
 import { voterOf } from '../../core/raft/voters.ts';
 import {
   ask,
@@ -253,6 +253,27 @@ describe('snapshots', () => {
       if (loss !== 'gone') expect(world.said).toMatchObject([{ level: 'error' }]);
       ask(world, { amounts: [1] });
     }
+  });
+
+  it('that are damaged and written anew under their names stay, and are there when the next one is damaged', () => {
+    const world = withSnapshots();
+    world.nowMs = quorumDeadlineMs(world.quorum);
+    wakeNow(world);
+    settleAll(world);
+    const newest = checkpoints(world).at(-1) as string;
+    damage(world, newest, 200);
+    restart(world, 'process');
+    open(world);
+    settleAll(world);
+    expect(world.quorum.raft.snapshots.map(checkpointName)).toContain(newest);
+    for (let i = 0; checkpoints(world).at(-1) === newest && i < 20; i++) ask(world, { amounts: [1] });
+    settleAll(world);
+    expect(checkpoints(world)).toHaveLength(2);
+    expect(checkpoints(world)[0]).toBe(newest);
+    damage(world, checkpoints(world)[1] as string, 200);
+    restart(world, 'process');
+    open(world);
+    expect(countersOf(world).get('n'.repeat(40))).toBe(20);
   });
 
   it('that are all gone end the node and leave the log alone, which does not reach back far enough', () => {

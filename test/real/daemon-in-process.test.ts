@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { NodeForTests, StartNodeOptions } from '../../tools/testkit/testing.ts';
 import { runNode } from './daemon-process.ts';
 
-const TESTING = path.resolve(import.meta.dirname, '../../dist/tools/testkit/testing.js');
+const TESTING = path.resolve(import.meta.dirname, '../../dist/bundle/library/testing.js');
 
 describe('a node inside a test process', () => {
   let startNode: (options?: StartNodeOptions) => Promise<NodeForTests>;

@@ -3,9 +3,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { tidemarkProgram } from '../../tools/peers/tidemark.ts';
 
 /** The command, as `npm run build` leaves it. */
-export const TIDEMARK = path.resolve(import.meta.dirname, '../../dist/tools/cli/tidemark.js');
+export const TIDEMARK = tidemarkProgram();
 
 /** How a process ended, and what it printed. */
 export interface Ended {

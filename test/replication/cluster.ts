@@ -176,6 +176,7 @@ export function produce(cluster: Cluster, id: number, index: number, acks = -1):
   const reply: ProduceAnswer = {
     errorCode: 0,
     errorMessage: null,
+    recordErrors: [],
     baseOffset: -1,
     logAppendTimeMs: -1,
     logStartOffset: -1,

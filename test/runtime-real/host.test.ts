@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { EXIT_SOFTWARE } from '../../core/lib/exit-codes.ts';
 import type { Effect, Env, Input, Outbox } from '../../core/lib/world.ts';
 import type { Codecs } from '../../core/protocol/compression.ts';
 import { createMemoryDisk } from '../../runtime-real/disk/memory.ts';
-import { EXIT_SOFTWARE, type Host, runMachine } from '../../runtime-real/host.ts';
+import { type Host, runMachine } from '../../runtime-real/host.ts';
 
 const NO_CODECS: Codecs = { compress: (_codec, bytes) => bytes, decompress: (_codec, bytes) => bytes };
 
@@ -34,7 +35,7 @@ function run(
     },
   };
   const host = runMachine(machine, {
-    createDisk: createMemoryDisk,
+    createDisk: (complete) => createMemoryDisk(complete),
     codecs: NO_CODECS,
     say: (_level, text) => said.push(text),
     frameBudgetBytes: 1e6,
@@ -53,7 +54,7 @@ describe('a host', () => {
       if (input.kind === 'start') {
         out.push({ kind: 'open', file: 1, path: '/a', create: true, owner: 1, ticket: 1 });
         out.push({ kind: 'append', file: 1, parts: [new Uint8Array(3)], owner: 1, ticket: 2 });
-        out.push({ kind: 'close', file: 1, owner: 1, ticket: 3 });
+        out.push({ kind: 'closeFile', file: 1, owner: 1, ticket: 3 });
         out.push({ kind: 'entropy', length: 16, owner: 1, ticket: 4 });
       }
       if (input.kind === 'entropy') out.push(exit, { kind: 'say', level: 'info', text: 'too late', fields: new Map() });

@@ -156,4 +156,7 @@ export const ENTRIES: readonly string[] = [
   'tools/peers/kafka.ts',
   'tools/wire/record.ts',
   'tools/bench/null-broker.ts',
+  // Named by `tools/build/bundle.ts`.
+  'tools/cli/tidemark.ts',
+  'runtime-real/sdk/client.ts',
 ];

@@ -5,8 +5,9 @@
 import { fileURLToPath } from 'node:url';
 import { type ProducerLoad, producerPerformance, runKafkaTool } from '../peers/kafka-tools.ts';
 import { residentBytes, run, runOrThrow } from '../peers/process.ts';
-import type { Row } from './figures.ts';
+import { median, type Row } from './figures.ts';
 import { type Side, type SideName, startSide } from './sides.ts';
+import { syncAlone } from './sync-alone.ts';
 
 /** How long and how often. */
 export interface Plan {
@@ -40,6 +41,8 @@ const NOT_RECENT_RECORDS = 100_000;
 const CONSUME_FILL_RECORDS = 1_000_000;
 const LATENCY_RECORDS_PER_SECOND = 400;
 const STARTS = 5;
+/** Under this name the values of the row of latency have what a sync takes without any broker. */
+const DISK_ALONE = 'disk alone';
 /** A broker that stores nothing has nothing to read back, and its start says nothing. */
 const NO_NULL: readonly SideName[] = ['null'];
 /** Records of the first warm-up, from which the length of the others is reckoned. */
@@ -141,6 +144,7 @@ async function latency(plan: Plan): Promise<Row[]> {
   await withSides(plan, sides, true, async (running) =>
     takeTurns(plan, running, 'end to end 100 B, synced, p99', async (side) => {
       await producerPerformance({ bootstrap: side.bootstrap, topic: TOPIC, records: 100, recordBytes: 100 });
+      for (const [percentile, value] of syncAlone(plan.folder)) append(percentiles, percentile, DISK_ALONE, value);
       const said = await runClient(['latency', side.bootstrap, TOPIC, String(count), '100']);
       const figures = new Map(Object.entries(JSON.parse(said) as Record<string, number>));
       for (const [percentile, value] of figures) append(percentiles, percentile, side.name, value);
@@ -154,6 +158,7 @@ async function latency(plan: Plan): Promise<Row[]> {
     higherIsBetter: false,
     values,
     without: NO_NULL,
+    note: `fdatasync alone, in between: ${median(values.get(DISK_ALONE) ?? []).toFixed(2)} ms`,
     ...(percentile === 'p99' ? { budget: { must: 4, aim: 2, of: 'value' as const } } : {}),
   }));
 }
@@ -174,7 +179,7 @@ async function start(plan: Plan): Promise<Row[]> {
 
 /** A node inside another process: `startNode` alone, after its module was loaded. */
 async function startNodeInside(plan: Plan): Promise<Row[]> {
-  const module = new URL('../testkit/testing.js', import.meta.url).href;
+  const module = import.meta.resolve('tidemark/testing');
   const program = [
     `const { startNode } = await import(${JSON.stringify(module)});`,
     'const before = performance.now();',

@@ -1,83 +1,22 @@
 #!/usr/bin/env node
 /**
- * The command `tidemark`: starts a node, formats its directory, prints its settings. The commands themselves load when
- * they are called, so that `--help` and a start pay only for what they use.
- *
- * Exit codes: 0 a clean end, 1 it cannot run here, 2 it was called wrongly, 70 a mistake inside Tidemark.
+ * The command `tidemark`. Everything else is in `tidemark/program.ts`, which loads when Node has been told to keep what
+ * it compiles: from its second start on a daemon then loads in half the time. Where Node cannot (before 22.8) or may
+ * not (a read-only system), the start is only slower.
  */
-import { createRequire } from 'node:module';
-import { Command, CommanderError } from 'commander';
+import * as nodeModule from 'node:module';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 
-/** The exit code of a command that was called wrongly. */
-const EXIT_USAGE = 2;
+const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
 
-const EXAMPLES = `
-Examples:
-  tidemark start                                       a node on 127.0.0.1:9092, data in ./tidemark-data
-  tidemark start --config server.properties            with a configuration file, Kafka's own names
-  tidemark start --set listeners=PLAINTEXT://:9092 \\
-                 --set tidemark.topics=orders:3        open to the network, with a topic of three partitions
-  TIDEMARK_LOG_DIRS=/data tidemark start               settings from the environment
-  tidemark format --cluster-id Rb7sP1xVQ2uQWm0jvW5b4A --set log.dirs=/data
-                                                       an empty /data becomes that of the cluster with this id
-  tidemark settings --json                             every setting, for programs
-`;
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
+/** In a folder of this user alone, not in /tmp: compiled code is believed, so nobody else may have put it there. */
+function keepCompiled(): void {
+  try {
+    const folder = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tidemark');
+    if (isAbsolute(folder)) enableCompileCache?.(folder);
+  } catch {} // A user without a home, as in some containers.
 }
 
-function createProgram(): Command {
-  const { version } = createRequire(import.meta.url)('tidemark/package.json') as { version: string };
-  const program = new Command('tidemark')
-    .description("A message queue that speaks Apache Kafka's protocol.")
-    .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', EXAMPLES)
-    .showSuggestionAfterError()
-    .exitOverride();
-  program
-    .command('start')
-    .description('start a node and run until SIGTERM or SIGINT')
-    .option('-c, --config <file>', 'read settings from a .properties file')
-    .option('-s, --set <name=value>', 'give one setting; may be repeated; wins over environment and file', collect, [])
-    .addHelpText('after', EXAMPLES)
-    .action(async (options: { config?: string; set: readonly string[] }) => {
-      const { start } = await import('./tidemark/start.ts');
-      const code = await start({ version, file: options.config ?? null, flags: options.set });
-      // Not left to the event loop: a call into a disk that never answers would keep the process running.
-      process.exit(code);
-    });
-  program
-    .command('format')
-    .description('make an empty log directory that of a cluster whose id you choose')
-    .requiredOption('--cluster-id <id>', '22 characters of URL-safe base64, as `kafka-storage random-uuid` prints them')
-    .option('-c, --config <file>', 'read settings from a .properties file')
-    .option('-s, --set <name=value>', 'give one setting; may be repeated; wins over environment and file', collect, [])
-    .option('--ignore-formatted', 'leave a directory that is formatted already as it is')
-    .action(
-      async (options: { clusterId: string; config?: string; set: readonly string[]; ignoreFormatted?: boolean }) => {
-        const { format } = await import('./tidemark/format.ts');
-        const { clusterId, config = null, set, ignoreFormatted = false } = options;
-        process.exitCode = format({ clusterId, file: config, flags: set, ignoresFormatted: ignoreFormatted });
-      },
-    );
-  program
-    .command('settings')
-    .description('print every setting: its default, unit, bounds and meaning')
-    .argument('[words...]', 'only settings whose name or meaning has these words')
-    .option('--json', 'for programs')
-    .action(async (words: readonly string[], options: { json?: boolean }) => {
-      const { printSettings } = await import('./tidemark/print-settings.ts');
-      printSettings(words, options.json === true);
-    });
-  for (const command of program.commands) command.copyInheritedSettings(program);
-  return program;
-}
-
-try {
-  await createProgram().parseAsync();
-} catch (error) {
-  if (!(error instanceof CommanderError)) throw error;
-  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
-}
+keepCompiled();
+void import('./tidemark/program.ts').then(({ runProgram }) => runProgram());

@@ -3,7 +3,7 @@
  *
  * It runs what was built into `dist`. Its data outlives a kill, so that a test can start it again in the same folder.
  */
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,13 +41,26 @@ export const NEVER = '9223372036854775807';
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 5;
 
-/** The daemon's program: `$PEERS_DAEMON`, or what was built into `dist`, from wherever this file is run. */
+/**
+ * The daemon's program: `$PEERS_DAEMON`, or what was built into `dist`, from wherever this file is run. Throws when the
+ * sources were compiled after they were bundled, so that nobody measures or tests yesterday's daemon.
+ */
 export function tidemarkProgram(): string {
   const chosen = process.env.PEERS_DAEMON;
   if (chosen !== undefined) return chosen;
   const here = fileURLToPath(new URL('.', import.meta.url));
-  const root = here.replace(/(dist\/)?tools\/peers\/$/, '');
-  return join(root, 'dist/tools/cli/tidemark.js');
+  const dist = join(here.replace(/(dist\/)?tools\/peers\/$/, ''), 'dist');
+  const program = join(dist, 'bundle/cli/tidemark.cjs');
+  const isStale = ['tsconfig.tsbuildinfo', 'core/tsconfig.tsbuildinfo'].some((name) => {
+    return timeOf(join(dist, name)) > timeOf(program);
+  });
+  if (isStale) throw new Error('the daemon was compiled and not bundled since: run `npm run build`');
+  return program;
+}
+
+/** When a file was written last, ms; 0 if there is none. */
+function timeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 /** The command line of a daemon, without `node`. */

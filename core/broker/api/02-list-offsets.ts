@@ -93,9 +93,10 @@ function countAsked(body: ListOffsetsRequest): Map<string, number> {
 
 /** A search has ended; `ticket` may be one that nobody waits for. */
 export function finishLookup(node: Node, partition: Partition, ticket: number, found: TimestampFound): void {
-  const lookup = partition.lookups.get(ticket);
+  const lookup = partition.lookups?.get(ticket);
   if (lookup === undefined) return;
-  partition.lookups.delete(ticket);
+  partition.lookups?.delete(ticket);
+  if (partition.lookups?.size === 0) partition.lookups = null;
   take(lookup.reply, found);
   finishOne(node, lookup.listing);
 }
@@ -136,6 +137,7 @@ function search(
     take(reply, outcome.found);
   } else {
     listing.remaining += 1;
+    partition.lookups ??= new Map();
     partition.lookups.set(outcome.ticket, { listing, reply });
   }
 }

@@ -6,7 +6,7 @@
  * Version 5 may say which node the client believes to talk to: another one is told to start over (KIP-1242).
  * Features are listed with the levels that this node supports and those that are finalized at its committed offset.
  */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { KRAFT_VERSION, SUPPORTED_FEATURES } from '../../metadata/features.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { ApiVersionsRequest, ApiVersionsResponse } from '../../protocol/messages/18-api-versions.ts';
@@ -37,13 +37,7 @@ export function answerUnknownVersion(node: Node, request: Request): boolean {
 }
 
 /** Answers at once. */
-export function handleApiVersions(
-  node: Node,
-  _env: Env,
-  request: Request,
-  body: ApiVersionsRequest,
-  _out: Outbox,
-): void {
+export function handleApiVersions(node: Node, _env: Env, request: Request, body: ApiVersionsRequest): void {
   const error = check(node, request, body);
   answer(node, request, KEY, {
     errorCode: error,

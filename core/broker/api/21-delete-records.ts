@@ -12,7 +12,7 @@ const TO_HIGH_WATERMARK = -1;
 /** Answers when the last new start is written down. */
 export function handleDeleteRecords(
   node: Node,
-  _env: Env,
+  env: Env,
   request: Request,
   body: DeleteRecordsRequest,
   out: Outbox,
@@ -23,7 +23,7 @@ export function handleDeleteRecords(
   for (const { name, partitions } of body.topics) {
     const replies = partitions.map(({ partitionIndex, offset }): StartReply => {
       const reply = { partitionIndex, lowWatermark: -1, errorCode: ErrorCode.NONE as number };
-      deleteOne(node, name, offset, reply, wait, out);
+      deleteOne(node, env, name, offset, reply, wait, out);
       return reply;
     });
     topics.push({ name, partitions: replies });
@@ -31,7 +31,15 @@ export function handleDeleteRecords(
   finishOne(node, wait);
 }
 
-function deleteOne(node: Node, topic: string, wanted: number, reply: StartReply, wait: StartWait, out: Outbox): void {
+function deleteOne(
+  node: Node,
+  env: Env,
+  topic: string,
+  wanted: number,
+  reply: StartReply,
+  wait: StartWait,
+  out: Outbox,
+): void {
   const partition = node.topics.byName.get(topic)?.partitions[reply.partitionIndex];
   if (partition === undefined) {
     reply.errorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
@@ -42,5 +50,5 @@ function deleteOne(node: Node, topic: string, wanted: number, reply: StartReply,
   if (leader.epoch < 0) reply.errorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER;
   else if (offset < 0 || offset > leader.highWatermark) reply.errorCode = ErrorCode.OFFSET_OUT_OF_RANGE;
   else if (offset <= log.start) reply.lowWatermark = log.start;
-  else wantStart(node, { wait, partition, offset, reply }, out);
+  else wantStart(node, env, { wait, partition, offset, reply }, out);
 }

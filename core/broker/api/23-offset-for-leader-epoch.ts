@@ -2,7 +2,7 @@
  * OffsetForLeaderEpoch: v2–4. Where the records of a leader epoch end, so that whoever read from an earlier leader
  * can tell from where its copy differs (KIP-101, KIP-279, KIP-320).
  */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { endOffsetForEpoch } from '../../log/log.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type {
@@ -24,7 +24,6 @@ export function handleOffsetForLeaderEpoch(
   _env: Env,
   request: Request,
   body: OffsetForLeaderEpochRequest,
-  _out: Outbox,
 ): void {
   const topics = body.topics.map(({ topic, partitions }) => ({
     topic,

@@ -2,7 +2,7 @@
  * DescribeLogDirs: v1–5. The log directory and how much of it each partition takes. How large the device is and how
  * much is free is not known to a node.
  */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { DescribeLogDirsRequest, DescribeLogDirsResponse } from '../../protocol/messages/35-describe-log-dirs.ts';
 import { answer } from '../answers.ts';
@@ -14,13 +14,7 @@ const UNKNOWN = -1;
 type TopicAnswer = DescribeLogDirsResponse['results'][number]['topics'][number];
 
 /** Answers at once. */
-export function handleDescribeLogDirs(
-  node: Node,
-  _env: Env,
-  request: Request,
-  body: DescribeLogDirsRequest,
-  _out: Outbox,
-): void {
+export function handleDescribeLogDirs(node: Node, _env: Env, request: Request, body: DescribeLogDirsRequest): void {
   const topics: TopicAnswer[] = [];
   if (body.topics === null) {
     for (const { name, partitions } of node.topics.byName.values()) {

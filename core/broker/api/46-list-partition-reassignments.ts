@@ -1,7 +1,7 @@
 /**
  * ListPartitionReassignments: v0. Partitions whose replicas are being moved: none in a cluster of one.
  */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { listPartitionReassignments } from '../../metadata/describe-topics.ts';
 import type { ListPartitionReassignmentsRequest } from '../../protocol/messages/46-list-partition-reassignments.ts';
 import { answer } from '../answers.ts';
@@ -15,7 +15,6 @@ export function handleListPartitionReassignments(
   _env: Env,
   request: Request,
   body: ListPartitionReassignmentsRequest,
-  _out: Outbox,
 ): void {
   answer(node, request, KEY, listPartitionReassignments(node.image, body));
 }

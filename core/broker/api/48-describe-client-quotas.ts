@@ -1,7 +1,7 @@
 /**
  * DescribeClientQuotas: v0–1. Quotas that the metadata log holds; none acts yet.
  */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { describeClientQuotas } from '../../metadata/describe-topics.ts';
 import type { DescribeClientQuotasRequest } from '../../protocol/messages/48-describe-client-quotas.ts';
 import { answer } from '../answers.ts';
@@ -15,7 +15,6 @@ export function handleDescribeClientQuotas(
   _env: Env,
   request: Request,
   body: DescribeClientQuotasRequest,
-  _out: Outbox,
 ): void {
   answer(node, request, KEY, describeClientQuotas(node.image, body));
 }

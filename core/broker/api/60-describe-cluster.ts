@@ -3,7 +3,7 @@
  *
  * Version 1 says which kind of endpoint is meant; this listener is for brokers, so controllers are refused (KIP-919).
  */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { DescribeClusterRequest } from '../../protocol/messages/60-describe-cluster.ts';
 import { addressFor } from '../addresses.ts';
@@ -16,13 +16,7 @@ const BROKERS = 1;
 const CONTROLLERS = 2;
 
 /** Answers at once. */
-export function handleDescribeCluster(
-  node: Node,
-  _env: Env,
-  request: Request,
-  body: DescribeClusterRequest,
-  _out: Outbox,
-): void {
+export function handleDescribeCluster(node: Node, _env: Env, request: Request, body: DescribeClusterRequest): void {
   if (body.endpointType !== BROKERS) {
     const isKnown = body.endpointType === CONTROLLERS;
     answer(node, request, KEY, {

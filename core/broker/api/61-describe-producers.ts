@@ -1,5 +1,5 @@
 /** DescribeProducers: v0. The idempotent producers that a partition remembers (KIP-664). */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type {
   DescribeProducersRequest,
@@ -13,13 +13,7 @@ const KEY = 61;
 type PartitionAnswer = DescribeProducersResponse['topics'][number]['partitions'][number];
 
 /** Answers at once. */
-export function handleDescribeProducers(
-  node: Node,
-  _env: Env,
-  request: Request,
-  body: DescribeProducersRequest,
-  _out: Outbox,
-): void {
+export function handleDescribeProducers(node: Node, _env: Env, request: Request, body: DescribeProducersRequest): void {
   const topics = body.topics.map(({ name, partitionIndexes }) => ({
     name,
     partitions: partitionIndexes.map((index) => describe(node.topics.byName.get(name)?.partitions[index], index)),

@@ -1,7 +1,7 @@
 /**
  * ListConfigResources: v0–1. What has, or could have, settings of its own (KIP-1142).
  */
-import type { Env, Outbox } from '../../lib/world.ts';
+import type { Env } from '../../lib/world.ts';
 import { listConfigResources } from '../../metadata/describe-configs.ts';
 import type { ListConfigResourcesRequest } from '../../protocol/messages/74-list-config-resources.ts';
 import { answer } from '../answers.ts';
@@ -15,7 +15,6 @@ export function handleListConfigResources(
   _env: Env,
   request: Request,
   body: ListConfigResourcesRequest,
-  _out: Outbox,
 ): void {
   answer(node, request, KEY, listConfigResources(node.image, request.version, body));
 }

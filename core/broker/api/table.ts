@@ -23,6 +23,7 @@ import { CreatePartitions } from '../../protocol/messages/37-create-partitions.t
 import { IncrementalAlterConfigs } from '../../protocol/messages/44-incremental-alter-configs.ts';
 import { ListPartitionReassignments } from '../../protocol/messages/46-list-partition-reassignments.ts';
 import { DescribeClientQuotas } from '../../protocol/messages/48-describe-client-quotas.ts';
+import { DescribeUserScramCredentials } from '../../protocol/messages/50-describe-user-scram-credentials.ts';
 import { DescribeQuorum } from '../../protocol/messages/55-describe-quorum.ts';
 import { UpdateFeatures } from '../../protocol/messages/57-update-features.ts';
 import { DescribeCluster } from '../../protocol/messages/60-describe-cluster.ts';
@@ -50,6 +51,7 @@ import { handleCreatePartitions } from './37-create-partitions.ts';
 import { handleIncrementalAlterConfigs } from './44-incremental-alter-configs.ts';
 import { handleListPartitionReassignments } from './46-list-partition-reassignments.ts';
 import { handleDescribeClientQuotas } from './48-describe-client-quotas.ts';
+import { handleDescribeUserScramCredentials } from './50-describe-user-scram-credentials.ts';
 import { handleDescribeQuorum } from './55-describe-quorum.ts';
 import { handleUpdateFeatures } from './57-update-features.ts';
 import { handleDescribeCluster } from './60-describe-cluster.ts';
@@ -97,6 +99,7 @@ export const SERVED: readonly Served[] = [
   serve(IncrementalAlterConfigs, handleIncrementalAlterConfigs),
   serve(ListPartitionReassignments, handleListPartitionReassignments),
   serve(DescribeClientQuotas, handleDescribeClientQuotas),
+  serve(DescribeUserScramCredentials, handleDescribeUserScramCredentials),
   serve(DescribeQuorum, handleDescribeQuorum),
   serve(UpdateFeatures, handleUpdateFeatures),
   serve(DescribeCluster, handleDescribeCluster),

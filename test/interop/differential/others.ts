@@ -1,5 +1,6 @@
 /** The APIs beside Produce and Fetch. */
 import { ZERO_UUID } from '../../../core/lib/uuid.ts';
+import { decodeResponse } from '../../../core/protocol/codec.ts';
 import { NOW_MS } from './batches.ts';
 import { filledTopic } from './fetch.ts';
 import { type Answer, type Peer, topic, versionsOf } from './peers.ts';
@@ -10,10 +11,13 @@ const METADATA = 3;
 const API_VERSIONS = 18;
 const INIT_PRODUCER_ID = 22;
 const OFFSET_FOR_LEADER_EPOCH = 23;
+const DESCRIBE_SCRAM = 50;
 const DESCRIBE_CLUSTER = 60;
 const UNKNOWN_ID = 'AAAAAAAAAAAAAAAAAAAAAQ';
 /** The APIs that we serve: what else Kafka lists is left out of the comparison. */
-const SERVED: ReadonlySet<number> = new Set([0, 1, 2, 3, 18, 22, 23, 60]);
+const SERVED: ReadonlySet<number> = new Set([
+  0, 1, 2, 3, 10, 18, 19, 20, 21, 22, 23, 29, 32, 33, 35, 37, 44, 46, 48, 50, 55, 57, 60, 61, 74, 75,
+]);
 
 function each(key: number, body: object | ((peer: Peer, version: number) => object), from = 0): Run {
   return async (peer) => {
@@ -35,13 +39,19 @@ function apiVersions(body: object): Run {
     for (const [, answer] of answers) {
       if (typeof answer === 'string') continue;
       answer.apiKeys = answer.apiKeys.filter(({ apiKey }: Answer) => SERVED.has(apiKey));
-      // Features come with the metadata log.
-      answer.supportedFeatures = [];
-      answer.finalizedFeatures = [];
+      // It is the offset of a record, and grows with what either broker writes.
       answer.finalizedFeaturesEpoch = Math.min(answer.finalizedFeaturesEpoch, 0);
+      answer.supportedFeatures = byName(answer.supportedFeatures);
+      answer.finalizedFeatures = byName(answer.finalizedFeatures);
     }
     return answers;
   };
+}
+
+/** Features by their names, so that one that a broker lacks is one difference. */
+function byName(features: readonly Answer[]): Answer {
+  const sorted = [...features].sort((first, second) => (first.name < second.name ? -1 : 1));
+  return Object.fromEntries(sorted.map(({ name, ...levels }) => [name, levels]));
 }
 
 function ofThisCluster(nodeId: number): Run {
@@ -67,6 +77,7 @@ function bare(key: number, version: number, rest = '000000'): Run {
     const answer = await wire.raw(77, Buffer.concat([length, body]), 2000);
     wire.close();
     if (typeof answer === 'string') return answer;
+    if (key === METADATA && version === 1) return decodeResponse(METADATA, 1, answer).body.topics;
     return key === API_VERSIONS ? Buffer.from(answer.subarray(0, 6)).toString('hex') : 'answered';
   };
 }
@@ -250,6 +261,8 @@ export const OTHER_CASES: readonly [string, Run][] = [
   ['a client id that is no UTF-8', bare(METADATA, 1, '0002ff2800000000')],
   ['a client id of characters that have no form', bare(METADATA, 1, '0003eda08000000000')],
   ['a topic that is no UTF-8', bare(METADATA, 1, 'ffff000000010002ff28')],
+  ['a topic of half a character', bare(METADATA, 1, 'ffff000000010003e282')],
+  ['a topic of surrogates', bare(METADATA, 1, 'ffff000000010006eda080edb080')],
   ['a client id that is longer than the frame', bare(METADATA, 1, '7fff')],
   ['an array of more than the frame has', bare(METADATA, 1, 'ffff7fffffff')],
   ...METADATA_CASES,
@@ -314,5 +327,9 @@ export const OTHER_CASES: readonly [string, Run][] = [
     'DescribeCluster with what is allowed',
     each(DESCRIBE_CLUSTER, { endpointType: 1, includeClusterAuthorizedOperations: true }),
   ],
+  ...[null, [], ['nobody'], ['nobody', 'nobody'], ['', 'nobody']].map((users): [string, Run] => [
+    `DescribeUserScramCredentials of ${JSON.stringify(users)}`,
+    each(DESCRIBE_SCRAM, { users: users?.map((name) => ({ name })) ?? null }),
+  ]),
   ['DescribeCluster with fenced brokers', each(DESCRIBE_CLUSTER, { endpointType: 1, includeFencedBrokers: true })],
 ];

@@ -1,13 +1,16 @@
 /** What is produced, and how it is answered; afterwards the partition must hold the same bytes. */
 import { ZERO_UUID } from '../../../core/lib/uuid.ts';
 import * as batch from '../../../core/protocol/batch.ts';
-import { BATCHES, changed, idempotent, sound } from './batches.ts';
+import { encodeBatch } from '../../../core/protocol/records.ts';
+import { realCodecs } from '../../../runtime-real/codecs.ts';
+import { BATCHES, changed, idempotent, NOW_MS, sound } from './batches.ts';
 import { type Answer, type Peer, topic, versionsOf } from './peers.ts';
 
 /** Asks one broker and resolves to what is compared. */
 export type Run = (peer: Peer) => Promise<unknown>;
 
 const PRODUCE = 0;
+const CREATE_TOPICS = 19;
 const BY_ID_SINCE = 13;
 const UNKNOWN_ID = 'AAAAAAAAAAAAAAAAAAAAAQ';
 const LATEST = versionsOf(PRODUCE).at(-1) ?? 0;
@@ -226,10 +229,64 @@ async function twoAtOnce(peer: Peer, version: number, indexes: readonly number[]
   return (await peer.wire()).ask(PRODUCE, version, { acks: -1, timeoutMs: 5000, topicData });
 }
 
+/** A topic with settings; resolves to its id. */
+async function topicWith(peer: Peer, name: string, settings: { readonly [name: string]: string }): Promise<string> {
+  const configs = Object.entries(settings).map(([key, value]) => ({ name: key, value }));
+  const topics = [{ name, numPartitions: 2, replicationFactor: 1, assignments: [], configs }];
+  await (await peer.wire()).ask(CREATE_TOPICS, 7, { topics, timeoutMs: 5000, validateOnly: false });
+  return topic(peer, name);
+}
+
+/** Records of these keys and ages, oldest last. */
+function records(list: readonly { readonly key?: string; readonly agoMs?: number }[], codec: 0 | 1 = 0): Uint8Array {
+  const whole = list.map(({ key, agoMs = 0 }) => ({
+    timestampMs: NOW_MS - agoMs,
+    key: key === undefined ? null : Buffer.from(key),
+    value: Buffer.from('v'),
+  }));
+  return encodeBatch(whole, { codec, codecs: realCodecs() });
+}
+
+const YEAR_MS = 31_536_000_000;
+const AHEAD_MS = -7_200_000;
+/** What topics refuse for single records: the topic, its settings, the batch. */
+const JUDGED: readonly (readonly [string, { readonly [name: string]: string }, Uint8Array])[] = [
+  ['with keys', { 'cleanup.policy': 'compact' }, records([{ key: 'k' }, { key: '' }])],
+  ['without some keys', { 'cleanup.policy': 'compact' }, records([{}, { key: 'k' }, {}, {}, {}])],
+  ['without a key, compressed', { 'cleanup.policy': 'delete,compact' }, records([{}, { key: 'k' }], 1)],
+  ['without a key, and late', { 'cleanup.policy': 'compact' }, records([{}, { key: 'k', agoMs: AHEAD_MS }])],
+  ['ahead of their time', {}, records([{}, { agoMs: AHEAD_MS }, {}, { agoMs: AHEAD_MS }])],
+  ['of last year behind one of now', { 'message.timestamp.before.max.ms': '9999' }, records([{}, { agoMs: YEAR_MS }])],
+  ['of any time', { 'message.timestamp.type': 'LogAppendTime' }, records([{ agoMs: AHEAD_MS }, { agoMs: YEAR_MS }])],
+];
+
+function judged(): [string, Run][] {
+  return JUDGED.flatMap(([title, settings, batchBytes], i): [string, Run][] => {
+    const name = `judged-${i}`;
+    const run = async (peer: Peer, version: number): Promise<unknown> => {
+      await topicWith(peer, name, settings);
+      return withShortRanges(await produce(peer, version, name, batchBytes));
+    };
+    return [[`Produce of records ${title}`, eachVersion(run)]];
+  });
+}
+
+/** The messages are compared too, but for the clock of the broker. */
+function withShortRanges(answer: Answer): Answer {
+  for (const { partitionResponses } of answer.responses) {
+    for (const partition of partitionResponses) {
+      const said = JSON.stringify(partition.recordErrors).replace(/within \[-?\d+, \d+\]/g, 'within');
+      partition.said = [partition.errorMessage, said];
+    }
+  }
+  return answer;
+}
+
 /** All cases of Produce. */
 export const PRODUCE_CASES: readonly [string, Run][] = [
   ...batches(),
   ...histories(),
+  ...judged(),
   ['what idempotent producers left', (peer) => contents(peer, 'producers')],
   ...[1, 2, -2, 100].map((acks): [string, Run] => [
     `Produce, acks=${acks}`,

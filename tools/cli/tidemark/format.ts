@@ -9,6 +9,7 @@ import path from 'node:path';
 import { META_PROPERTIES, METADATA_FOLDER, randomUuid } from '../../../core/broker/files.ts';
 import { BOOTSTRAP_PATH, formattedFiles, HALF_FORMATTED } from '../../../core/broker/format.ts';
 import { parseSettings } from '../../../core/config/parse.ts';
+import { EXIT_CANNOT_RUN, EXIT_USAGE } from '../../../core/lib/exit-codes.ts';
 import { isUuid, UUID_BYTES } from '../../../core/lib/uuid.ts';
 import { describeError } from '../../../runtime-real/disk/errors.ts';
 import { ASIDE_SUFFIX } from '../../../runtime-real/disk/names.ts';
@@ -23,9 +24,6 @@ export interface FormatOptions {
   /** A directory that is formatted already is left alone, and that is no error. */
   readonly ignoresFormatted: boolean;
 }
-
-const EXIT_CANNOT_RUN = 1;
-const EXIT_USAGE = 2;
 
 /** Formats the log directory of the configuration; the exit code. */
 export function format(options: FormatOptions): number {

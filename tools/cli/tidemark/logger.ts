@@ -1,6 +1,7 @@
 /** The daemon's log: lines for people on a terminal, JSON otherwise, always on standard output. */
 import { pino } from 'pino';
 import type { Say } from '../../../runtime-real/host.ts';
+import { withSources } from './stack.ts';
 
 /** A log. */
 export interface Logger {
@@ -16,7 +17,10 @@ export async function createLogger(level: string, pretty: boolean): Promise<Logg
   stream.on('error', () => {});
   process.stdout.on('error', () => {});
   const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
-  return { say: (at, text, fields) => logger[at](Object.fromEntries(fields), text), pretty };
+  const say: Say = (at, text, fields) => {
+    logger[at](Object.fromEntries(fields), at === 'error' ? withSources(text) : text);
+  };
+  return { say, pretty };
 }
 
 async function prettyStream() {

@@ -1,19 +1,84 @@
-/** `tidemark settings`: the table of settings, for people or for programs. */
+/** `tidemark settings`: the table of settings, for people, for programs, or as the page of the documentation. */
+import { LATER_NAMES } from '../../../core/config/kafka-names.ts';
 import type { Setting } from '../../../core/config/setting.ts';
 import { SETTINGS } from '../../../core/config/settings.ts';
+import { TOPIC_ONLY_SETTINGS } from '../../../core/config/topic-only-settings.ts';
+
+/** How settings are printed. */
+export type SettingsFormat = 'text' | 'json' | 'markdown';
+
+const IDLE = 'Does not act yet.';
 
 /** Prints the settings whose name or meaning has all the words. */
-export function printSettings(words: readonly string[], json: boolean): void {
-  const chosen = [...SETTINGS].filter(([name, setting]) =>
-    words.every((word) => `${name} ${setting.sentence}`.toLowerCase().includes(word.toLowerCase())),
-  );
-  if (json) {
-    const rows = chosen.map(([name, setting]) => ({ name, ...describe(setting) }));
-    process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-    return;
+export function printSettings(words: readonly string[], format: SettingsFormat): void {
+  process.stdout.write(settingsText(words, format));
+}
+
+/** What `printSettings` prints. */
+export function settingsText(words: readonly string[], format: SettingsFormat): string {
+  const isMeant = (name: string, sentence: string): boolean =>
+    words.every((word) => `${name} ${sentence}`.toLowerCase().includes(word.toLowerCase()));
+  const chosen = [...SETTINGS].filter(([name, { sentence }]) => isMeant(name, sentence));
+  const ofTopics = [...TOPIC_ONLY_SETTINGS].filter(([name, sentence]) => isMeant(name, sentence));
+  switch (format) {
+    case 'json': {
+      const rows = chosen.map(([name, setting]) => ({ name, ...describe(setting) }));
+      const more = ofTopics.map(([name, meaning]) => ({
+        name,
+        scope: 'topic',
+        topicSetting: name,
+        acts: false,
+        meaning,
+      }));
+      return `${JSON.stringify([...rows, ...more], null, 2)}\n`;
+    }
+    case 'markdown':
+      return page(chosen, ofTopics);
+    case 'text': {
+      const paragraphs = chosen.map(([name, setting]) => `${paragraph(name, setting)}\n`);
+      const more = ofTopics.map(([name, sentence]) => `${name}\n    of topics only\n    ${sentence} ${IDLE}\n\n`);
+      return [...paragraphs, ...more].join('') || 'No setting has these words.\n';
+    }
   }
-  for (const [name, setting] of chosen) process.stdout.write(`${paragraph(name, setting)}\n`);
-  if (chosen.length === 0) process.stdout.write('No setting has these words.\n');
+}
+
+type Named = readonly (readonly [string, Setting<unknown>])[];
+
+/** The page of the documentation. */
+function page(settings: Named, ofTopics: readonly (readonly [string, string])[]): string {
+  const [acting, idle] = [settings.filter(([, { acts }]) => acts), settings.filter(([, { acts }]) => !acts)];
+  const row = ([name, setting]: Named[number]): string => {
+    const [facts, notes] = [factsOf(setting), notesOf(setting)];
+    return `| \`${name}\` | ${facts.join(', ')} | ${notes.join(' ')} |`;
+  };
+  const head = ['| setting | value | meaning |', '|---|---|---|'];
+  const later = [...LATER_NAMES].sort().map((name) => `\`${name}\``);
+  return `${[
+    '# Settings',
+    '',
+    'Printed by `tidemark settings --markdown`. Names and meanings are those of Apache Kafka; names that begin with',
+    '`tidemark.` are our own. A topic may override what has a name "for a topic".',
+    '',
+    '## Those that act',
+    '',
+    ...head,
+    ...acting.map(row),
+    '',
+    '## Those that are accepted and do not act yet',
+    '',
+    'They are checked, kept and described. The log says so, once a name, when one of them is given another value than',
+    'its default.',
+    '',
+    ...head,
+    ...idle.map(row),
+    ...ofTopics.map(([name, sentence]) => `| \`${name}\` | of topics only | ${sentence} |`),
+    '',
+    '## Names of Apache Kafka that are known and ignored',
+    '',
+    'They belong to parts that are not there yet. A configuration file may have them; each is warned about.',
+    '',
+    `${later.join(', ')}.`,
+  ].join('\n')}\n`;
 }
 
 /** A setting as JSON has it: what does not apply is null. */
@@ -36,6 +101,12 @@ function describe(setting: Setting<unknown>) {
 }
 
 function paragraph(name: string, setting: Setting<unknown>): string {
+  const notes = notesOf(setting);
+  if (!setting.acts) notes.push(IDLE);
+  return `${name}\n    ${factsOf(setting).join(', ')}\n    ${notes.join(' ')}\n`;
+}
+
+function factsOf(setting: Setting<unknown>): string[] {
   const facts: string[] = [setting.kind];
   if (setting.unit !== '') facts.push(setting.unit);
   if (setting.inherits !== null && setting.default === null) facts.push(`default from ${setting.inherits.from}`);
@@ -49,8 +120,11 @@ function paragraph(name: string, setting: Setting<unknown>): string {
   }
   if (setting.choices.length > 0) facts.push(`one of ${setting.choices.join(' ')}`);
   if (setting.topicName !== null) facts.push(`for a topic: ${setting.topicName}`);
+  return facts;
+}
+
+function notesOf(setting: Setting<unknown>): string[] {
   const notes = [setting.sentence];
   if (setting.differs !== null) notes.push(`Not Kafka's default: ${setting.differs}.`);
-  if (!setting.acts) notes.push('Does not act yet.');
-  return `${name}\n    ${facts.join(', ')}\n    ${notes.join(' ')}\n`;
+  return notes;
 }

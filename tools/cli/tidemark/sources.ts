@@ -5,6 +5,7 @@
 import fs from 'node:fs';
 import { parseLines } from 'dot-properties';
 import { isKnownName } from '../../../core/config/parse.ts';
+import { EXIT_CANNOT_RUN, EXIT_USAGE } from '../../../core/lib/exit-codes.ts';
 import { describeError } from '../../../runtime-real/disk/errors.ts';
 
 /** What the operator gave. */
@@ -29,8 +30,6 @@ export type Collected =
 export const CONFIG_BYTES_MAX = 1024 * 1024;
 
 const PREFIX = 'TIDEMARK_';
-const EXIT_CANNOT_RUN = 1;
-const EXIT_USAGE = 2;
 
 /** Gathers all texts. */
 export function collectSettings(sources: Sources): Collected {

@@ -2,7 +2,8 @@
 import path from 'node:path';
 import { parseSettings } from '../../../core/config/parse.ts';
 import type { NodeConfig } from '../../../core/config/settings.ts';
-import { EXIT_SOFTWARE, type Host, type Listening } from '../../../runtime-real/host.ts';
+import { EXIT_SOFTWARE, EXIT_USAGE } from '../../../core/lib/exit-codes.ts';
+import type { Host, Listening } from '../../../runtime-real/host.ts';
 import { startHost } from '../../../runtime-real/start-node.ts';
 import { type BannerFacts, banner, nextSteps } from './banner.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -15,7 +16,6 @@ export interface StartOptions {
   readonly flags: readonly string[];
 }
 
-const EXIT_USAGE = 2;
 const NO_FIELDS: ReadonlyMap<string, string> = new Map();
 
 /** Runs a node until it is told to stop; the exit code. */

@@ -1,0 +1,10 @@
+/** The exit codes of the commands and of a node, once. Data, no state. */
+
+/** A clean end. */
+export const EXIT_CLEAN = 0;
+/** It cannot run here, or not go on: the disk, the port, a directory that is not ours, a simulation that failed. */
+export const EXIT_CANNOT_RUN = 1;
+/** It was called wrongly: a setting, a flag. Nothing was touched. */
+export const EXIT_USAGE = 2;
+/** A mistake inside Tidemark (EX_SOFTWARE of sysexits.h). */
+export const EXIT_SOFTWARE = 70;

@@ -1,0 +1,139 @@
+/**
+ * What administrators do to topics, as it stands in a history, and what of it concerns records.
+ *
+ * An operation may have been tried several times. What the last attempt came to is its answer; each attempt of which
+ * nobody knows whether it was carried out may have been, or may yet be, until the process that it was sent to ends or
+ * nothing is under way any more.
+ */
+import { ErrorCode } from '../protocol/errors.ts';
+import type { History } from './history.ts';
+
+/** A setting and its text. */
+export type ConfigText = readonly [name: string, value: string];
+
+/** What is done to a topic, or asked of it. */
+export type TopicAction =
+  | { readonly kind: 'create'; readonly partitions: number; readonly configs: readonly ConfigText[] }
+  | { readonly kind: 'delete' }
+  | { readonly kind: 'grow'; readonly count: number }
+  /** A null value takes the setting away. */
+  | { readonly kind: 'alter'; readonly changes: readonly (readonly [name: string, value: string | null])[] }
+  | { readonly kind: 'describe' }
+  | { readonly kind: 'describeConfigs' };
+
+/** What an answer says. */
+export interface TopicAnswer {
+  /** NONE, or an error that says what the topic is: that it exists, that it does not, that it is as large already. */
+  readonly error: number;
+  /** Of create and describe. */
+  readonly topicId?: string;
+  /** Of describe. */
+  readonly partitions?: number;
+  /** Of describeConfigs: what is set for the topic itself. */
+  readonly configs?: readonly ConfigText[];
+}
+
+/** One operation. */
+export interface TopicOperation {
+  readonly topic: string;
+  readonly action: TopicAction;
+  readonly startUs: number;
+  /** -1 while nothing was heard. */
+  doneUs: number;
+  /** Null while nothing was heard, and where nobody knows. */
+  answer: TopicAnswer | null;
+  /** Attempts of which nobody knows whether they were carried out, the last one included where `answer` is null. */
+  unsureAttempts: number;
+}
+
+/** One request to delete the records of a partition below an offset. */
+export interface CutRecords {
+  /** Index of the partition, or of its slot. */
+  readonly partition: number;
+  readonly offset: number;
+  readonly startUs: number;
+  /** -1 while nothing was heard. */
+  doneUs: number;
+  /** Where the log begins from then on, if that was acknowledged; else -1. */
+  lowWatermark: number;
+  /** It may have been carried out although nobody said so. */
+  isUnsure: boolean;
+}
+
+/** Errors that say something of the topic. */
+const TELLING: ReadonlySet<number> = new Set([
+  ErrorCode.NONE,
+  ErrorCode.TOPIC_ALREADY_EXISTS,
+  ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+  ErrorCode.INVALID_PARTITIONS,
+]);
+
+/** The answer, or null where the error says nothing of the topic. */
+export function tellingAnswer(answer: TopicAnswer): TopicAnswer | null {
+  return TELLING.has(answer.error) ? answer : null;
+}
+
+/** What arrives at a node is carried out within this time, or not at all. Microseconds. */
+const CARRIED_OUT_US = 2_000_000;
+
+/**
+ * When an attempt that nobody answered can be carried out no more. `startUs`, `doneUs`: when its operation was begun
+ * and given up; a network that held bytes back in between may deliver them later.
+ */
+export function expiryUs(history: History, startUs: number, doneUs: number): number {
+  const { calmUs, downsUs, holds } = history;
+  let lastUs = doneUs;
+  for (const { fromUs, toUs } of holds) {
+    const endUs = toUs < 0 ? Number.POSITIVE_INFINITY : toUs;
+    if (fromUs <= doneUs && endUs >= startUs) lastUs = Math.max(lastUs, endUs);
+  }
+  const downUs = downsUs.find((us) => us >= doneUs) ?? Number.POSITIVE_INFINITY;
+  const quietUs = calmUs >= doneUs && calmUs >= 0 ? calmUs : Number.POSITIVE_INFINITY;
+  return Math.min(downUs, quietUs, lastUs + CARRIED_OUT_US);
+}
+
+/** What is known of the life of one topic id. */
+export interface TopicLife {
+  /** It was not there before. */
+  readonly bornUs: number;
+  /** It was there then, and until `lastSeenUs`: an id never comes again. */
+  readonly firstSeenUs: number;
+  readonly lastSeenUs: number;
+}
+
+/** The lives of all topic ids that administrators were told of. `isLast`: whether it was there at the very end. */
+export function topicLives(history: History, isLast: (topicId: string) => boolean): Map<string, TopicLife> {
+  const lives = new Map<string, { topic: string; bornUs: number; firstSeenUs: number; lastSeenUs: number }>();
+  for (const { topic, answer, startUs, doneUs } of history.operations) {
+    const topicId = answer?.error === ErrorCode.NONE ? answer.topicId : undefined;
+    if (topicId === undefined) continue;
+    const life = lives.get(topicId) ?? { topic, bornUs: -1, firstSeenUs: doneUs, lastSeenUs: startUs };
+    life.firstSeenUs = Math.min(life.firstSeenUs, doneUs);
+    life.lastSeenUs = isLast(topicId) ? Number.POSITIVE_INFINITY : Math.max(life.lastSeenUs, startUs);
+    lives.set(topicId, life);
+  }
+  for (const [topicId, life] of lives) life.bornUs = birthUs(history, topicId, life);
+  return lives;
+}
+
+function birthUs(history: History, topicId: string, life: { topic: string; firstSeenUs: number }): number {
+  let earliestUs = life.firstSeenUs;
+  for (const { topic, action, answer, startUs, unsureAttempts } of history.operations) {
+    if (action.kind !== 'create' || topic !== life.topic) continue;
+    if (answer?.topicId === topicId) return startUs;
+    if (unsureAttempts > 0) earliestUs = Math.min(earliestUs, startUs);
+  }
+  return earliestUs;
+}
+
+/** Below this offset records of an incarnation may be gone: the furthest that a request can have cut it. */
+export function cutBound(history: History, partition: number, bornUs: number): number {
+  const slot = history.partitions[partition]?.slot ?? partition;
+  let bound = 0;
+  for (const cut of history.cuts) {
+    const isOver = cut.doneUs >= 0 && !cut.isUnsure && cut.doneUs < bornUs;
+    const isDone = cut.isUnsure || cut.doneUs < 0 || cut.lowWatermark >= 0;
+    if (cut.partition === slot && isDone && !isOver) bound = Math.max(bound, cut.offset);
+  }
+  return bound;
+}

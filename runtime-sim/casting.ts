@@ -1,0 +1,124 @@
+/**
+ * Who takes part in a run beside the node: its producers, administrators and readers, as the plan has drawn them, and
+ * the partitions that they use.
+ */
+import type { HistoryPartition } from '../core/verify/history.ts';
+import type { Actor } from './actor.ts';
+import type { Plan } from './scenario.ts';
+import { ADMINISTERING, type AdministeringOptions } from './workload/administering.ts';
+import type { Observer } from './workload/observer.ts';
+import { PRODUCING, type ProducingOptions } from './workload/producing.ts';
+import { READING, type ReadingOptions } from './workload/reading.ts';
+import { addActor, startAt, type World } from './world.ts';
+
+/** The node's name, and where it listens. */
+export const NODE_NAME = 'node-1';
+/** Its port. */
+export const PORT = 9092;
+/** The topic that is always there. */
+export const TOPIC = 'orders';
+/** A client gives up a request after so long. */
+export const REQUEST_TIMEOUT_MS = 2_000;
+const DELIVERY_TIMEOUT_MS = 15_000;
+const ADMIN_TIMEOUT_MS = 6_000;
+/** Topics that come and go; the first of them is never deleted. */
+const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
+
+/** The partitions of the constant topic, and a slot for each that may come and go. */
+export function partitionsOf({ partitions, administration }: Plan): HistoryPartition[] {
+  const list = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+  const constant = list(partitions).map((partition): HistoryPartition => ({ topic: TOPIC, partition }));
+  if (administration === null) return constant;
+  const topics = COMING_TOPICS.slice(0, administration.topics);
+  const slots = topics.flatMap((topic) => {
+    return list(administration.partitionsMax).map((partition) => ({ topic, partition, isSlot: true }) as const);
+  });
+  return [...constant, ...slots];
+}
+
+/** Adds those who produce. */
+export function addProducers(world: World, observer: Observer, plan: Plan): void {
+  const partitions = observer.history.partitions.map((_, partition) => partition);
+  plan.producers.forEach((producer, index) => {
+    const clientId = `producer-${index + 1}`;
+    const producing: ProducingOptions = {
+      observer,
+      partitions,
+      everyMs: producer.everyMs,
+      burstMax: producer.burstMax,
+      valueBytesMax: producer.valueBytesMax,
+      producer: {
+        clientId,
+        bootstrap: [{ host: NODE_NAME, port: PORT }],
+        acks: producer.acks,
+        idempotent: producer.isIdempotent,
+        lingerMs: producer.lingerMs,
+        batchBytesMax: 4_096,
+        inFlightMax: producer.inFlightMax,
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+        retryBackoffMs: 50,
+        compression: producer.codec,
+        createsTopics: false,
+      },
+    };
+    startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), 20_000 + index * 1_000);
+  });
+}
+
+/** Adds those who administer, if the plan has any. */
+export function addAdministrators(world: World, observer: Observer, { administration }: Plan): void {
+  if (administration === null) return;
+  const { administrators, topics, partitionsMax, everyMs, deletePercent, attemptsMax } = administration;
+  for (let index = 0; index < administrators; index++) {
+    const clientId = `administrator-${index + 1}`;
+    const options: AdministeringOptions = {
+      observer,
+      topics: COMING_TOPICS.slice(0, topics).map((topic, place) => {
+        return { topic, deletePercent: place === 0 ? 0 : deletePercent };
+      }),
+      constant: TOPIC,
+      partitionsMax,
+      everyMs,
+      admin: {
+        clientId,
+        bootstrap: [{ host: NODE_NAME, port: PORT }],
+        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        timeoutMs: ADMIN_TIMEOUT_MS,
+        attemptsMax,
+        retryBackoffMs: 50,
+      },
+    };
+    startAt(world, addActor(world, clientId, 'client', ADMINISTERING, options), 25_000 + index * 1_000);
+  }
+}
+
+/** Adds one who reads everything, from `atUs` on. */
+export function addReader(
+  world: World,
+  observer: Observer,
+  reader: number,
+  mode: ReadingOptions['mode'],
+  atUs: number,
+): Actor {
+  const clientId = `${mode}-${reader}`;
+  const options: ReadingOptions = {
+    observer,
+    reader,
+    mode,
+    restMs: 2_500,
+    options: {
+      clientId,
+      bootstrap: [{ host: NODE_NAME, port: PORT }],
+      isolation: 'readUncommitted',
+      maxWaitMs: 250,
+      minBytes: 1,
+      maxBytes: mode === 'tail' ? 1_000_000 : 30_000,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      retryBackoffMs: 50,
+    },
+  };
+  const actor = addActor(world, clientId, 'client', READING, options);
+  startAt(world, actor, atUs);
+  return actor;
+}

@@ -1,0 +1,180 @@
+/**
+ * The same commands of Apache Kafka's tools to Apache Kafka 4.4 and to our daemon: they print the same, but for what
+ * must differ between two brokers, and for what `ALLOWED` gives a reason for. Each reason must be needed.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
+import { runKafkaTool } from '../../tools/peers/kafka-tools.ts';
+import { type Peer, startPeers } from './differential/peers.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-tools-'));
+const problem = await kafkaProblem();
+const peers: readonly Peer[] = problem === null ? await startPeers(new Map()) : [];
+afterAll(async () => {
+  await Promise.all(peers.map((peer) => peer.stop()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A command: its tool, and its arguments between blanks. */
+type Command = readonly [tool: string, args: string, input?: string];
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const cut = (offset: number): string =>
+  file(`cut${offset}`, `{"partitions":[{"topic":"one","partition":0,"offset":${offset}}],"version":1}`);
+
+/** In this order: later ones see what earlier ones did. */
+const COMMANDS: readonly Command[] = [
+  ['topics', '--create --topic a --partitions 2 --config retention.ms=70000'],
+  ['topics', '--create --topic a'],
+  ['topics', '--create --topic a --if-not-exists'],
+  ['topics', '--create --topic my_topic.x'],
+  ['topics', '--create --topic b --config nonsense=1'],
+  ['topics', '--create --topic b --config retention.ms=abc'],
+  ['topics', '--create --topic b --replication-factor 3'],
+  ['topics', '--create --topic one'],
+  ['topics', '--create --topic spread --replica-assignment 1,1,1'],
+  ['topics', '--list'],
+  ['topics', '--describe'],
+  ['topics', '--describe --topic nowhere'],
+  ['topics', '--describe --at-min-isr-partitions'],
+  ['topics', '--alter --topic a --partitions 3'],
+  ['topics', '--alter --topic a --partitions 1'],
+  ['configs', '--describe --topic a --all'],
+  ['configs', '--alter --topic a --add-config max.message.bytes=20000,cleanup.policy=[compact,delete]'],
+  ['configs', '--alter --topic a --add-config segment.bytes=1'],
+  ['configs', '--alter --topic nowhere --add-config segment.bytes=1048576'],
+  ['configs', '--alter --topic a --delete-config segment.bytes'],
+  ['configs', '--describe --topic a'],
+  ['configs', '--alter --broker 1 --add-config log.retention.ms=500000'],
+  ['configs', '--alter --broker-defaults --add-config log.cleaner.threads=2'],
+  ['configs', '--alter --broker 1 --add-config num.partitions=2'],
+  ['configs', '--describe --broker 1'],
+  ['configs', '--describe --broker-defaults'],
+  ['configs', '--describe --entity-type clients'],
+  ['configs', '--describe --entity-type users'],
+  ['configs', '--describe --entity-type topics'],
+  ['configs', '--describe --entity-type groups'],
+  ['console-producer', '--topic one', 'p\nq\nr\n'],
+  ['console-producer', '--topic a', 'no key\n'],
+  ['console-consumer', '--topic one --partition 0 --offset 1 --max-messages 2 --timeout-ms 20000'],
+  ['get-offsets', ''],
+  ['get-offsets', '--topic one --time earliest'],
+  ['get-offsets', '--topic one --time -3'],
+  ['get-offsets', '--topic one --time latest-tiered'],
+  ['get-offsets', '--topic-partitions spread:1-3,one:0'],
+  ['get-offsets', '--topic nowhere'],
+  ['delete-records', `--offset-json-file ${cut(2)}`],
+  ['delete-records', `--offset-json-file ${cut(99)}`],
+  ['delete-records', `--offset-json-file ${cut(-1)}`],
+  ['log-dirs', '--describe --topic-list one,a'],
+  ['log-dirs', '--describe --broker-list 7'],
+  ['broker-api-versions', ''],
+  ['features', 'describe'],
+  ['features', 'downgrade --metadata 4.3'],
+  ['features', 'upgrade --feature nonsense.version=1'],
+  ['metadata-quorum', 'describe --status'],
+  ['metadata-quorum', 'describe --replication'],
+  ['org.apache.kafka.tools.ClusterTool', 'cluster-id'],
+  ['org.apache.kafka.tools.AclCommand', '--list'],
+  ['org.apache.kafka.tools.TransactionsCommand', 'describe-producers --topic one --partition 0'],
+  ['org.apache.kafka.tools.reassign.ReassignPartitionsCommand', '--list'],
+  ['topics', '--delete --topic one'],
+  ['topics', '--delete --topic nowhere'],
+  ['topics', '--create --topic one'],
+  ['topics', '--describe --topic one'],
+];
+
+interface Allowed {
+  readonly command: RegExp;
+  /** Lines that only one of the two prints. */
+  readonly lines: RegExp;
+  readonly reason: string;
+}
+
+const ALLOWED: readonly Allowed[] = [
+  {
+    command: /--topic a --all$/,
+    lines: /^flush\.messages=(1|9223372036854775807) /,
+    reason: 'what is acknowledged is synced here by default',
+  },
+  {
+    command: /entity-type groups$/,
+    lines: /./,
+    reason: 'groups are not served yet',
+  },
+  {
+    command: /^broker-api-versions/,
+    lines: /^\w+\(\d+\): (UNSUPPORTED|\d)/,
+    reason: 'only what is served is advertised; versions are compared elsewhere',
+  },
+  {
+    command: /^features describe/,
+    lines: /^Feature: (group|kraft|share|streams|transaction)\.version /,
+    reason: 'only features that are served are supported; our voters may be changed, those of a configuration may not',
+  },
+  {
+    command: /^metadata-quorum/,
+    lines: /^(CurrentVoters|CurrentObservers|ClusterId|LeaderEpoch|HighWatermark|MaxFollower)|Leader$/,
+    reason: 'another cluster, whose voters have directory ids from the start',
+  },
+];
+
+const used = new Set<Allowed>();
+
+/** What differs between any two brokers or runs in one form, a trimmed line each, in order of the alphabet. */
+function linesOf(peer: Peer, { stdout, stderr, code }: { stdout: string; stderr: string; code: number }): string[] {
+  const plain = `${stdout}\n${stderr}\ncode ${code}`
+    .replaceAll(`127.0.0.1:${peer.port}`, 'ADDRESS')
+    .replace(/"logDir":"[^"]*"/g, 'FOLDER')
+    // How a console's lines fall into batches depends on their timing.
+    .replace(/"size":[1-9]\d*/g, '"size":SOME')
+    .replace(/TopicId: \S{22}/g, 'TopicId: ID')
+    .replace(/cluster: .*|Cluster ID: .*/gi, 'CLUSTER')
+    .replace(/\b1[78]\d{11}\b/g, 'TIME')
+    .replace(/Epoch: \d+/g, 'Epoch: N')
+    .replace(/\[[-\d: ,]{23}\]/g, '');
+  const lines = plain.split('\n').map((line) => line.trim());
+  return lines.filter((line) => line !== '' && !line.startsWith('at ') && !line.startsWith('...')).sort();
+}
+
+async function runOn(peer: Peer, [tool, args, input]: Command): Promise<string[]> {
+  const words = args === '' ? [] : args.split(' ');
+  // Tools with commands of their own take the address last.
+  const all = [...words, '--bootstrap-server', `127.0.0.1:${peer.port}`];
+  const first = tool === 'features' || tool === 'metadata-quorum' || tool.includes('TransactionsCommand');
+  const ordered = first ? ['--bootstrap-server', `127.0.0.1:${peer.port}`, ...words] : all;
+  const options = input === undefined ? {} : { inputFile: file(`input-${peer.name}`, input) };
+  return linesOf(peer, await runKafkaTool(tool, ordered, options));
+}
+
+function isAllowed(command: string, line: string): boolean {
+  const found = ALLOWED.find((allowed) => allowed.command.test(command) && allowed.lines.test(line));
+  if (found !== undefined) used.add(found);
+  return found !== undefined;
+}
+
+describe.skipIf(problem !== null)("Apache Kafka's tools print the same of Apache Kafka and of Tidemark:", () => {
+  it.each(COMMANDS.map(([tool, args, input]) => ({ tool, args, input })))(
+    '$tool $args',
+    async ({ tool, args, input }) => {
+      const command: Command = input === undefined ? [tool, args] : [tool, args, input];
+      const [kafka = [], ours = []] = await Promise.all(peers.map((peer) => runOn(peer, command)));
+      const title = `${tool} ${args}`;
+      const only = (mine: readonly string[], other: readonly string[]): string[] =>
+        mine.filter((line) => !other.includes(line) && !isAllowed(title, line));
+      expect({ kafka: only(kafka, ours), ours: only(ours, kafka) }).toEqual({ kafka: [], ours: [] });
+    },
+  );
+
+  it('every reason is needed', () => {
+    expect(ALLOWED.filter((one) => !used.has(one)).map(({ reason }) => reason)).toEqual([]);
+  });
+});
