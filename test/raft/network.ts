@@ -1,7 +1,7 @@
 /**
  * The network between the members of a quorum in a test. Requests and answers go through the wire formats. It loses
- * them, or ends their connection, delays some for long, repeats some late, and cuts ways, one way and both: then nothing
- * gets through and nobody is told. Where nobody is up, the port refuses.
+ * them, or ends their connection, delays some for long, repeats some late, and cuts ways, one way and both: then
+ * nothing gets through and nobody is told. Where nobody is up, the port refuses.
  */
 import { takeQuorumAnswer, takeQuorumRequest } from '../../core/coordination/quorum.ts';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
