@@ -6,7 +6,8 @@
  * its last one. Both are hints for the next start: too low costs
  * time, never records, so one that cannot be written is said and tried again. Where logs start is written when it moves
  * (`delete-records.ts`) and at a clean stop. Everything in them is durable before
- * it is written down. One replacement of a file is under way at a time.
+ * it is written down. One replacement of a file is under way at a time: it is made in slices (`checkpoint-rounds.ts`),
+ * then put in place. Its ticket is taken when the first slice begins.
  *
  * Lines are about a name, not about a topic's id: a line that outlived its topic would be believed of the next topic of
  * that name. So a name stays taken until no file can hold a line of it (`dropLines`). A crash before that leaves the
@@ -17,7 +18,7 @@ import { setDeadline, type Timed } from '../lib/heap.ts';
 import { nextTicket } from '../lib/ids.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
-import { recoveryPoint } from '../log/log.ts';
+import { addRest, addSlice, createRound, finishRound, type Round, SLICE_GAP_MS } from './checkpoint-rounds.ts';
 import { marksWritten, type Starts, startsWritten } from './delete-records.ts';
 import { exitNode } from './exit.ts';
 import { type CheckpointLine, formatCheckpoint, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
@@ -38,6 +39,10 @@ export interface CheckpointFile {
   names: LineNames;
   /** Those of the replacement that is under way; null for none. */
   writing: LineNames | null;
+  /** The replacement while it is being made; null before, and when the disk has it. */
+  round: Round | null;
+  /** About the size of the file, bytes. */
+  sizeBytes: number;
   /** It holds a line that must go. */
   isDropDue: boolean;
   /** After a failure: it is not tried again before, `env.nowMs`. */
@@ -60,6 +65,8 @@ export interface Checkpoints extends Timed {
   writtenMs: number;
   /** When recovery points were. */
   recoveryWrittenMs: number;
+  /** Files in the making are not gone on with before, `env.nowMs`. */
+  sliceMs: number;
   /** Tickets of replacements that are under way; 0 for none. */
   highWatermarkTicket: number;
   recoveryTicket: number;
@@ -84,6 +91,7 @@ export function createCheckpoints(owner: number): Checkpoints {
     isRecoveryDue: false,
     writtenMs: 0,
     recoveryWrittenMs: 0,
+    sliceMs: 0,
     highWatermarkTicket: 0,
     recoveryTicket: 0,
     starts: { ticket: 0, writing: [], next: [] },
@@ -93,7 +101,7 @@ export function createCheckpoints(owner: number): Checkpoints {
 }
 
 function createFile(): CheckpointFile {
-  return { names: createLineNames(), writing: null, isDropDue: false, retryMs: 0 };
+  return { names: createLineNames(), writing: null, round: null, sizeBytes: 0, isDropDue: false, retryMs: 0 };
 }
 
 /** Clients are served from now on: the intervals begin. */
@@ -185,7 +193,7 @@ function writeDue(node: Node, env: Env, isServing: boolean, out: Outbox): void {
     checkpoints.isRecoveryDue = false;
     checkpoints.recoveryWrittenMs = nowMs;
     checkpoints.recoveryTicket = nextTicket(node.ids);
-    write(node, RECOVERY_POINTS, recoveryLines(node), owner, checkpoints.recoveryTicket, out);
+    beginRound(node, RECOVERY_POINTS, owner, checkpoints.recoveryTicket);
   }
   const marks = fileOf(node, HIGH_WATERMARKS);
   const wantsMarks = marks.isDropDue || checkpoints.areMarksWanted || (checkpoints.isDirty && isDue);
@@ -195,14 +203,56 @@ function writeDue(node: Node, env: Env, isServing: boolean, out: Outbox): void {
     checkpoints.areMarksWanted = false;
     checkpoints.writtenMs = nowMs;
     checkpoints.highWatermarkTicket = nextTicket(node.ids);
-    write(node, HIGH_WATERMARKS, highWatermarkLines(node), owner, checkpoints.highWatermarkTicket, out);
+    beginRound(node, HIGH_WATERMARKS, owner, checkpoints.highWatermarkTicket);
   }
   const begins = fileOf(node, LOG_STARTS);
   // Starts that wait for high watermarks take the lines along.
   if (begins.isDropDue && starts.ticket === 0 && starts.writing.length === 0 && nowMs >= begins.retryMs) {
     starts.ticket = nextTicket(node.ids);
-    writeStarts(node, owner, starts.ticket, out);
+    beginRound(node, LOG_STARTS, owner, starts.ticket);
   }
+  goOn(node, env, out);
+}
+
+/** The files that are in the making grow by a slice; one that is whole goes to the disk. */
+function goOn(node: Node, env: Env, out: Outbox): void {
+  const { checkpoints } = node;
+  if (env.nowMs < checkpoints.sliceMs) return;
+  for (const file of checkpoints.files.values()) {
+    if (file.round === null) continue;
+    if (!grow(node, file, file.round, out)) checkpoints.sliceMs = env.nowMs + SLICE_GAP_MS;
+  }
+}
+
+/** Adds a slice. Whether it was the last: then the file goes to the disk. */
+function grow(node: Node, file: CheckpointFile, round: Round, out: Outbox): boolean {
+  const isWhole = addSlice(node, round);
+  if (isWhole) replace(node, file, round, out);
+  return isWhole;
+}
+
+/** Begins the replacement of a file; `settleWrite` follows unless the node stops. */
+function beginRound(node: Node, name: string, owner: number, ticket: number): Round {
+  const file = fileOf(node, name);
+  const names = beginWriting(file);
+  file.round = createRound(node, { name, owner, ticket, names }, file.sizeBytes);
+  return file.round;
+}
+
+function replace(node: Node, file: CheckpointFile, round: Round, out: Outbox): void {
+  const { name, owner, ticket } = round;
+  const bytes = finishRound(round);
+  file.round = null;
+  file.sizeBytes = bytes.length;
+  out.push({ kind: 'replace', path: `${node.folder}/${name}`, bytes, owner, ticket });
+}
+
+function beginWriting(file: CheckpointFile): LineNames {
+  // Two are under way only in a stop: any of them may be what stays.
+  if (file.writing !== null) addLineNames(file.names, file.writing);
+  file.writing = createLineNames();
+  file.isDropDue = false;
+  return file.writing;
 }
 
 /** A file has been replaced, or could not be. */
@@ -267,30 +317,22 @@ function freeDropped(node: Node, out: Outbox): void {
   }
 }
 
-/** Writes all three files for a clean stop, on behalf of `owner`, and returns the tickets to wait for. */
+/**
+ * Writes all three files for a clean stop, on behalf of `owner`, and returns the tickets to wait for. One in the making
+ * is given up: nobody is left who waits for it.
+ */
 export function writeAllCheckpoints(node: Node, owner: number, out: Outbox): number[] {
-  const files: [string, CheckpointLine[]][] = [
-    [RECOVERY_POINTS, recoveryLines(node)],
-    [HIGH_WATERMARKS, highWatermarkLines(node)],
-    [LOG_STARTS, startLines(node)],
-  ];
-  return files.map(([name, lines]) => {
-    const ticket = nextTicket(node.ids);
-    write(node, name, lines, owner, ticket, out);
-    return ticket;
+  return [RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS].map((name) => {
+    const round = beginRound(node, name, owner, nextTicket(node.ids));
+    addRest(node, round);
+    replace(node, fileOf(node, name), round, out);
+    return round.ticket;
   });
 }
 
-/** Writes where logs start, as DeleteRecords wants it, on behalf of `owner`. */
+/** Begins to write where logs start, as DeleteRecords wants it; whoever calls wakes the checkpoints after this. */
 export function writeStarts(node: Node, owner: number, ticket: number, out: Outbox): void {
-  write(node, LOG_STARTS, startLines(node), owner, ticket, out);
-}
-
-function startLines(node: Node): CheckpointLine[] {
-  return linesOf(node, ({ log, wantedStart }) => {
-    const offset = Math.max(log.start, wantedStart);
-    return offset > 0 ? offset : -1;
-  });
+  grow(node, fileOf(node, LOG_STARTS), beginRound(node, LOG_STARTS, owner, ticket), out);
 }
 
 function highWatermarkMs(node: Node): number {
@@ -319,6 +361,9 @@ export function scheduleCheckpoints(node: Node): void {
   if (mayWrite(node) && begins.isDropDue && starts.ticket === 0 && starts.writing.length === 0) {
     deadlineMs = Math.min(deadlineMs, begins.retryMs);
   }
+  if (mayWrite(node) && [recovery, marks, begins].some(({ round }) => round !== null)) {
+    deadlineMs = Math.min(deadlineMs, checkpoints.sliceMs);
+  }
   setDeadline(node.deadlines, checkpoints, deadlineMs);
 }
 
@@ -331,45 +376,8 @@ export function write(
   ticket: number,
   out: Outbox,
 ): void {
-  const file = fileOf(node, name);
-  // Two are under way only in a stop: any of them may be what stays.
-  if (file.writing !== null) addLineNames(file.names, file.writing);
-  file.writing = createLineNames();
-  for (const { topic, partition } of lines) addLineName(file.writing, topic, partition);
-  file.isDropDue = false;
+  const names = beginWriting(fileOf(node, name));
+  for (const { topic, partition } of lines) addLineName(names, topic, partition);
   const bytes = encodeUtf8(formatCheckpoint(lines));
   out.push({ kind: 'replace', path: `${node.folder}/${name}`, bytes, owner, ticket });
-}
-
-function recoveryLines(node: Node): CheckpointLine[] {
-  const lines = linesOf(node, (partition) => {
-    const offset = recoveryPoint(partition.log);
-    assert(offset <= partition.log.durable, 'a recovery point lies beyond what is durable');
-    partition.uncheckpointedBytes = 0;
-    return offset;
-  });
-  const log = node.controller?.quorum.raft.log;
-  if (log?.state === 'open') lines.push({ topic: log.topic, partition: log.partition, offset: recoveryPoint(log) });
-  return lines;
-}
-
-function highWatermarkLines(node: Node): CheckpointLine[] {
-  return linesOf(node, ({ leader, log }) => {
-    assert(leader.highWatermark <= log.durable, 'a high watermark lies beyond what is durable');
-    return leader.highWatermark;
-  });
-}
-
-/** A line for each partition of which `offsetOf` is not negative. Costs a walk over all partitions. */
-function linesOf(node: Node, offsetOf: (partition: Partition) => number): CheckpointLine[] {
-  const lines: CheckpointLine[] = [];
-  for (const topic of node.topics.byName.values()) {
-    for (const partition of topic.partitions) {
-      // One that waits for its name must not be mentioned: its name would never be free.
-      const hasLog = partition.phase === 'log' && partition.log.state !== 'opening';
-      const offset = hasLog ? offsetOf(partition) : -1;
-      if (offset >= 0) lines.push({ topic: topic.name, partition: partition.index, offset });
-    }
-  }
-  return lines;
 }

@@ -9,7 +9,8 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { finishJob, resumeJobs, takeRead } from './cold.ts';
 import { cutBack, openFailed } from './cut.ts';
-import { breakIndex, nameDurably, removeOpened } from './files.ts';
+import { breakIndex, nameDurably, pushTidy, removeOpened } from './files.ts';
+import { pathOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { goOnOpening, takeOpening } from './opening.ts';
 import { shrinkRing } from './ring.ts';
 import { writeEpochs } from './roll.ts';
@@ -214,9 +215,17 @@ function takeOpenedCold(
   resumeJobs(log, env, segment, out);
 }
 
+/** The newest snapshot is in place: the one before it goes, unless a segment begins there. */
+function replaceSnapshot(log: Log, offset: number, out: Outbox): void {
+  const before = log.snapshotAt;
+  log.snapshotAt = offset;
+  if (before < 0 || before === offset || log.segments.some(({ base }) => base === before)) return;
+  pushTidy(log, out, { kind: 'remove', path: pathOf(log.folder, before, SNAPSHOT_SUFFIX) });
+}
+
 /** Snapshots, epochs, and what needs no answer. */
 function takeSmall(log: Log, env: Env, what: Ask, failed: Failed | null, out: Outbox): void {
-  if (what.kind === 'snapshot' && failed === null && what.offset === log.end) log.snapshotAt = what.offset;
+  if (what.kind === 'snapshot' && failed === null && what.offset === log.end) replaceSnapshot(log, what.offset, out);
   if (failed !== null && (what.kind === 'snapshot' || what.kind === 'epochs')) {
     env.reached('log.small_file.no_space');
     const fields = new Map([['folder', log.folder]]);

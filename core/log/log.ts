@@ -123,6 +123,7 @@ export function closeResting(log: Log): boolean {
     if (segment.isOnDisk && segment.sealedAt < 0 && segment.lastTimeMs < segment.maxTimestampMs) return false;
   }
   log.ring = null;
+  log.aheads = null;
   rest(log);
   return true;
 }

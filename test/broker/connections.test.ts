@@ -112,7 +112,7 @@ describe('clients that read from files', () => {
     expect(world.node.readingBytes).toBeGreaterThan(BUDGET_BYTES);
     expect(world.node.readingBytes).toBeLessThanOrEqual(clients.length * batchMax);
     expect(clients.map(({ paused }) => paused)).toEqual(clients.map(() => true));
-    expect(world.node.topics.byName.get('orders')!.partitions[0]!.reads.size).toBe(clients.length);
+    expect(world.node.topics.byName.get('orders')!.partitions[0]!.reads?.size).toBe(clients.length);
     world.releaseReads();
     for (const client of clients) {
       expect(world.pending(client)).toHaveLength(10);

@@ -62,6 +62,12 @@ function close(world: LogWorld): void {
   expect(world.log.state).toBe('closed');
 }
 
+/** Offsets of the snapshots in the folder, ascending. */
+function snapshotsOf(world: LogWorld): number[] {
+  const names = [...world.disk.names.keys()].filter((name) => name.endsWith('.snapshot'));
+  return names.map((name) => Number(name.slice(name.lastIndexOf('/') + 1, -'.snapshot'.length))).sort((a, b) => a - b);
+}
+
 /** Some appends of some producers under some epochs, as the dice fall. */
 function live(world: LogWorld, sequences: Map<number, number>): void {
   const { dice } = world;
@@ -122,6 +128,32 @@ describe('a log at rest', () => {
     close(world);
     expect(wake(world, bytesOf(world))).toBe(true);
     expect(readAll(world, 0)).toEqual([[0, 'first']]);
+  });
+
+  it('leaves one snapshot beside those at the heads of its segments, however often it was closed and taken up', () => {
+    const world = createWorld();
+    open(world);
+    for (let life = 0; life < 30; life++) {
+      for (let count = life % 4; count >= 0; count--) append(world, batchOf([`${life}`.padEnd(500)]));
+      settleAll(world);
+      expect(world.log.state).toBe('open');
+      close(world);
+      const offsets = new Set([
+        ...world.log.segments.map(({ base }) => base).filter((base) => base > 0),
+        world.log.end,
+      ]);
+      expect(snapshotsOf(world), `life ${life}`).toEqual([...offsets].sort((a, b) => a - b));
+      expect(wake(world, bytesOf(world))).toBe(true);
+    }
+    expect(world.log.segments.length).toBeGreaterThan(3);
+  });
+
+  it('forgets what it was to read ahead', () => {
+    const world = createWorld();
+    open(world);
+    world.log.aheads = [];
+    expect(closeResting(world.log)).toBe(true);
+    expect(world.log.aheads).toBe(null);
   });
 
   it('whose file has another size is not appended to: the log fails', () => {
