@@ -280,7 +280,7 @@ describe('a member that is cut off', () => {
 
   it('from the leader alone, while all others hear both, comes to follow again or is followed', () => {
     const { cluster, leader, others } = settled({ voters: 5 });
-    const [lost] = others as [Member];
+    const [lost] = others as readonly [Member, ...Member[]];
     cut(cluster, [leader.id], [lost.id]);
     cut(cluster, [lost.id], [leader.id]);
     run(cluster, 10_000);
