@@ -1,9 +1,12 @@
 /**
  * Where clients are told to connect: what `advertised.listeners` says for the listener they came through, or else
- * the address at which they reached it. A port of 0 is the port that was bound. No state of its own.
+ * the address at which they reached it. A port of 0 is the port that was bound. And where other nodes are: a broker by
+ * its registration, a controller by the voters of the quorum. No state of its own.
  */
 import { clientListeners } from '../config/parse.ts';
+import { controllerNames } from '../config/quorum-rules.ts';
 import type { NodeConfig } from '../config/settings.ts';
+import { endpointOf } from '../raft/raft.ts';
 import type { Connection, ListenerState, Node } from './state.ts';
 
 /** A host and a port that a client can use. */
@@ -32,4 +35,21 @@ export function addressFor(node: Node, connection: Connection | null): Address {
   const host = listener.advertised?.host || connection?.localHost || listener.host;
   const port = listener.advertised?.port || listener.boundPort;
   return { host, port };
+}
+
+/** Where other brokers reach a broker, inter.broker.listener.name or its first listener; null where nobody knows. */
+export function brokerAddress(node: Node, nodeId: number): Address | null {
+  const endPoints = node.image.cluster.brokers.get(nodeId)?.endPoints ?? [];
+  const wanted = node.config['inter.broker.listener.name']?.toUpperCase();
+  return endPoints.find(({ name }) => name === wanted) ?? endPoints[0] ?? null;
+}
+
+/** Where a controller is reached; -1 - i is the i-th of controller.quorum.bootstrap.servers. Null: nobody knows. */
+export function controllerAddress(node: Node, nodeId: number): Address | null {
+  if (nodeId < 0) return node.config['controller.quorum.bootstrap.servers'][-1 - nodeId] ?? null;
+  const known = node.controller === null ? null : endpointOf(node.controller.quorum.raft, nodeId);
+  if (known !== null) return known;
+  const names = controllerNames(node.config);
+  const endPoints = node.image.cluster.controllers.get(nodeId)?.endPoints ?? [];
+  return endPoints.find(({ name }) => names.includes(name)) ?? endPoints[0] ?? null;
 }

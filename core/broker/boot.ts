@@ -42,6 +42,7 @@ import {
   randomUuid,
 } from './files.ts';
 import { beginFormat, HALF_FORMATTED, takeFormatting } from './format.ts';
+import { seedPeers } from './peers.ts';
 import { NOTHING_RESTED, parseRested, RESTED, type RestedLogs } from './rested.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
@@ -105,6 +106,7 @@ export function startNode(node: Node, env: Env, seed: number, out: Outbox): void
   assert(node.stage === 'new', 'a node starts once');
   node.stage = 'booting';
   node.sessions.seed = seed === 0 ? 1 : seed;
+  seedPeers(node.peers, seed);
   const boot: Boot = {
     kind: 'boot',
     deadlineMs: Number.POSITIVE_INFINITY,

@@ -29,12 +29,13 @@ import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame }
 import { stepController, wakeController } from './controller-host.ts';
 import { harvest, ripen } from './fetch.ts';
 import { beginAhead } from './fetch-ahead.ts';
-import { checkSession, createSessions, type Fetch } from './fetch-sessions.ts';
+import { checkSession, createSessions } from './fetch-sessions.ts';
 import { createLifecycle, wakeLifecycle } from './lifecycle.ts';
 import { settlePartition, stepPartition, wakePartition } from './partitions.ts';
+import { checkPeers, createPeers, settlePeers, stepPeers, wakePeers } from './peers.ts';
 import { createProducerIds } from './producer-ids.ts';
 import { stepRemoval, wakeRemoval } from './removal.ts';
-import type { Machine, Node } from './state.ts';
+import type { Machine, Node, Waking } from './state.ts';
 import { proceedStop, stepStop, stopNode, wakeStop } from './stop.ts';
 import { createTopics, stepTopics, wakeTopics } from './topics.ts';
 
@@ -69,6 +70,7 @@ export function createNode(config: NodeConfig): Node {
     checkedImage: EMPTY_IMAGE,
     controller: null,
     lifecycle,
+    peers: createPeers(ids, config['node.id'], config['socket.request.max.bytes']),
     machines: new Map<number, Machine>([
       [topics.owner, topics],
       [lifecycle.owner, lifecycle],
@@ -132,6 +134,7 @@ export function checkNode(node: Node): void {
   assert(node.ripe.length === 0, 'a ripe fetch was not answered');
   assert(node.finished.length === 0, 'a finished produce was not answered');
   assert(node.wantedAheads.length === 0, 'a range was not read ahead');
+  checkPeers(node.peers);
   checkHeap(node.deadlines);
   let readingBytes = 0;
   let aheadBytes = 0;
@@ -173,6 +176,11 @@ function checkMetadata(node: Node): void {
 }
 
 function take(node: Node, env: Env, input: Input, out: Outbox): void {
+  // The connections that this node has made are numbered downwards.
+  if ('connection' in input && input.connection < 0) {
+    stepPeers(node, env, input, out);
+    return;
+  }
   switch (input.kind) {
     case 'start':
       startNode(node, env, input.seed, out);
@@ -201,7 +209,7 @@ function take(node: Node, env: Env, input: Input, out: Outbox): void {
       break;
     case 'connected':
     case 'connectFailed':
-      break; // A node of one calls nobody.
+      break; // Ours, and taken before.
     default:
       route(node, env, input, out);
   }
@@ -257,7 +265,7 @@ function wake(node: Node, env: Env, out: Outbox): void {
   }
 }
 
-function wakeMachine(node: Node, env: Env, machine: Machine | Fetch, out: Outbox): void {
+function wakeMachine(node: Node, env: Env, machine: Waking, out: Outbox): void {
   switch (machine.kind) {
     case 'partition':
       wakePartition(node, env, machine, out);
@@ -283,6 +291,9 @@ function wakeMachine(node: Node, env: Env, machine: Machine | Fetch, out: Outbox
     case 'removal':
       wakeRemoval(node, env, machine, out);
       break;
+    case 'peers':
+      wakePeers(node, env, out);
+      break;
     case 'boot':
       break; // It has no deadline.
     default:
@@ -299,6 +310,7 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
       settlePartition(node, partition);
       continue;
     }
+    if (settlePeers(node, env, out)) continue;
     const wait = node.finished.pop();
     if (wait !== undefined) {
       finishProduce(node, env, wait, out);

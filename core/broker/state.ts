@@ -23,6 +23,7 @@ import type { ControllerHost } from './controller-host.ts';
 import type { WantedAhead } from './fetch-ahead.ts';
 import type { Fetch, FetchSlot, Sessions, Subscription } from './fetch-sessions.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { Peers } from './peers.ts';
 import type { ProducerIds } from './producer-ids.ts';
 import type { Removal } from './removal.ts';
 import type { Stop } from './stop.ts';
@@ -138,6 +139,9 @@ export interface ListenerState {
 /** Machines that ask the world. */
 export type Machine = Partition | Removal | Boot | Topics | ControllerHost | Lifecycle | Checkpoints | Stop;
 
+/** What is woken at its deadline. */
+export type Waking = Machine | Fetch | Peers;
+
 /** new: not started. exited: the last effect has been pushed; every input is passed over. */
 export type NodeStage = 'new' | 'booting' | 'serving' | 'stopping' | 'exited';
 
@@ -163,8 +167,10 @@ export interface Node {
   /** The controller that this process hosts; null before its directory is known. */
   controller: ControllerHost | null;
   readonly lifecycle: Lifecycle;
+  /** The connections to other nodes. */
+  readonly peers: Peers;
   readonly machines: Map<number, Machine>;
-  readonly deadlines: DeadlineHeap<Machine | Fetch>;
+  readonly deadlines: DeadlineHeap<Waking>;
   readonly topics: Topics;
   readonly producerIds: ProducerIds;
   readonly checkpoints: Checkpoints;
