@@ -6,6 +6,7 @@
 import { clientListeners } from '../config/parse.ts';
 import { controllerNames } from '../config/quorum-rules.ts';
 import type { NodeConfig } from '../config/settings.ts';
+import { splitAddress } from '../config/values.ts';
 import { endpointOf } from '../raft/raft.ts';
 import type { Connection, ListenerState, Node } from './state.ts';
 
@@ -46,7 +47,10 @@ export function brokerAddress(node: Node, nodeId: number): Address | null {
 
 /** Where a controller is reached; -1 - i is the i-th of controller.quorum.bootstrap.servers. Null: nobody knows. */
 export function controllerAddress(node: Node, nodeId: number): Address | null {
-  if (nodeId < 0) return node.config['controller.quorum.bootstrap.servers'][-1 - nodeId] ?? null;
+  if (nodeId < 0) {
+    const server = node.config['controller.quorum.bootstrap.servers'][-1 - nodeId];
+    return server === undefined ? null : splitAddress(server);
+  }
   const known = node.controller === null ? null : endpointOf(node.controller.quorum.raft, nodeId);
   if (known !== null) return known;
   const names = controllerNames(node.config);

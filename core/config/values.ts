@@ -166,6 +166,13 @@ function addressProblem(text: string): string | null {
   return port < 1 || port > PORT_MAX ? `has the port ${port}, but must have 1 to ${PORT_MAX}` : null;
 }
 
+/** The two parts of `host:port`, without the brackets of an IPv6 address. */
+export function splitAddress(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace('[', '').replace(']', '');
+  return { host, port: Number(address.slice(colon + 1)) };
+}
+
 function readAddresses(text: string): Reading {
   const found = splitList(text);
   for (const part of found) {
