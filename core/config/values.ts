@@ -191,11 +191,10 @@ function readVoters(text: string): Reading {
     const address = match[2] as string;
     const problem = addressProblem(address);
     if (problem !== null) return { problem };
-    const colon = address.lastIndexOf(':');
-    const host = address.slice(0, colon).replace('[', '').replace(']', '');
+    const { host, port } = splitAddress(address);
     if (host === '0.0.0.0' || host === '::') return { problem: `has ${host}, to which no node can connect` };
     if (found.some((other) => other.id === id)) return { problem: `names the voter ${id} twice` };
-    found.push({ id, host, port: Number(address.slice(colon + 1)) });
+    found.push({ id, host, port });
   }
   if (found.length > VOTERS_MAX) return { problem: `has ${found.length} voters, but may have ${VOTERS_MAX}` };
   return { value: found };
