@@ -47,6 +47,8 @@ export interface Actor {
   effectsLeft: number;
   /** Whether the planned crash takes the power too. */
   crashTakesPower: boolean;
+  /** What it is told while its process is paused, to be taken when it goes on; null while it runs. */
+  inbox: Input[] | null;
 }
 
 /** An actor that has not been started. */
@@ -73,5 +75,6 @@ export function createActor(
     wakeUs: Number.POSITIVE_INFINITY,
     effectsLeft: Number.POSITIVE_INFINITY,
     crashTakesPower: false,
+    inbox: null,
   };
 }

@@ -1,19 +1,21 @@
 /**
- * Who takes part in a run beside the node: its producers, administrators and readers, as the plan has drawn them, and
- * the partitions that they use.
+ * Who takes part in a run beside the nodes: its producers, administrators and readers, as the plan has drawn them, and
+ * the partitions that they use. Each client knows all nodes from the start, in an order of its own.
  */
+import type { Address } from '../core/channel/channel.ts';
 import type { HistoryPartition } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
 import type { Plan } from './scenario.ts';
 import { ADMINISTERING, type AdministeringOptions } from './workload/administering.ts';
 import type { Observer } from './workload/observer.ts';
+import { PREPARING, type PreparingOptions } from './workload/preparing.ts';
 import { PRODUCING, type ProducingOptions } from './workload/producing.ts';
 import { READING, type ReadingOptions } from './workload/reading.ts';
 import { addActor, startAt, type World } from './world.ts';
 
-/** The node's name, and where it listens. */
-export const NODE_NAME = 'node-1';
-/** Its port. */
+/** The nodes' names, by number less one; a run has no more nodes than these. */
+export const NODE_NAMES: readonly string[] = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5'];
+/** Where each listens for clients. */
 export const PORT = 9092;
 /** The topic that is always there. */
 export const TOPIC = 'orders';
@@ -23,6 +25,14 @@ const DELIVERY_TIMEOUT_MS = 15_000;
 const ADMIN_TIMEOUT_MS = 6_000;
 /** Topics that come and go; the first of them is never deleted. */
 const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
+
+/** All nodes, another one first for each client. */
+function bootstrapOf({ cluster }: Plan, client: number): Address[] {
+  const { nodes } = cluster;
+  return Array.from({ length: nodes }, (_, index) => {
+    return { host: NODE_NAMES[(client + index) % nodes] as string, port: PORT };
+  });
+}
 
 /** The partitions of the constant topic, and a slot for each that may come and go. */
 export function partitionsOf({ partitions, administration }: Plan): HistoryPartition[] {
@@ -36,8 +46,29 @@ export function partitionsOf({ partitions, administration }: Plan): HistoryParti
   return [...constant, ...slots];
 }
 
-/** Adds those who produce. */
-export function addProducers(world: World, observer: Observer, plan: Plan): void {
+/** Adds one who makes the constant topic in a cluster, and starts it. */
+export function addPreparer(world: World, plan: Plan, atUs: number): Actor {
+  const { partitions, cluster } = plan;
+  const options: PreparingOptions = {
+    topic: TOPIC,
+    partitions,
+    replicas: cluster.replicas,
+    admin: {
+      clientId: 'preparer',
+      bootstrap: bootstrapOf(plan, 0),
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: ADMIN_TIMEOUT_MS,
+      attemptsMax: 3,
+      retryBackoffMs: 50,
+    },
+  };
+  const actor = addActor(world, 'preparer', 'client', PREPARING, options);
+  startAt(world, actor, atUs);
+  return actor;
+}
+
+/** Adds those who produce, from `fromUs` on. */
+export function addProducers(world: World, observer: Observer, plan: Plan, fromUs: number): void {
   const partitions = observer.history.partitions.map((_, partition) => partition);
   plan.producers.forEach((producer, index) => {
     const clientId = `producer-${index + 1}`;
@@ -49,7 +80,7 @@ export function addProducers(world: World, observer: Observer, plan: Plan): void
       valueBytesMax: producer.valueBytesMax,
       producer: {
         clientId,
-        bootstrap: [{ host: NODE_NAME, port: PORT }],
+        bootstrap: bootstrapOf(plan, index),
         acks: producer.acks,
         idempotent: producer.isIdempotent,
         lingerMs: producer.lingerMs,
@@ -62,12 +93,13 @@ export function addProducers(world: World, observer: Observer, plan: Plan): void
         createsTopics: false,
       },
     };
-    startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), 20_000 + index * 1_000);
+    startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), fromUs + 20_000 + index * 1_000);
   });
 }
 
 /** Adds those who administer, if the plan has any. */
-export function addAdministrators(world: World, observer: Observer, { administration }: Plan): void {
+export function addAdministrators(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  const { administration, cluster } = plan;
   if (administration === null) return;
   const { administrators, topics, partitionsMax, everyMs, deletePercent, attemptsMax } = administration;
   for (let index = 0; index < administrators; index++) {
@@ -79,17 +111,18 @@ export function addAdministrators(world: World, observer: Observer, { administra
       }),
       constant: TOPIC,
       partitionsMax,
+      replicas: cluster.replicas,
       everyMs,
       admin: {
         clientId,
-        bootstrap: [{ host: NODE_NAME, port: PORT }],
+        bootstrap: bootstrapOf(plan, index + 1),
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
         timeoutMs: ADMIN_TIMEOUT_MS,
         attemptsMax,
         retryBackoffMs: 50,
       },
     };
-    startAt(world, addActor(world, clientId, 'client', ADMINISTERING, options), 25_000 + index * 1_000);
+    startAt(world, addActor(world, clientId, 'client', ADMINISTERING, options), fromUs + 25_000 + index * 1_000);
   }
 }
 
@@ -97,6 +130,7 @@ export function addAdministrators(world: World, observer: Observer, { administra
 export function addReader(
   world: World,
   observer: Observer,
+  plan: Plan,
   reader: number,
   mode: ReadingOptions['mode'],
   atUs: number,
@@ -109,7 +143,7 @@ export function addReader(
     restMs: 2_500,
     options: {
       clientId,
-      bootstrap: [{ host: NODE_NAME, port: PORT }],
+      bootstrap: bootstrapOf(plan, reader),
       isolation: 'readUncommitted',
       maxWaitMs: 250,
       minBytes: 1,

@@ -25,6 +25,8 @@ export const SITE = {
   clock: 14,
   settings: 15,
   client: 16,
+  netTail: 17,
+  pairs: 18,
 } as const;
 
 /** One of SITE. */

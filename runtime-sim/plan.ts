@@ -3,7 +3,7 @@
  * free.
  */
 import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
-import type { AdministrationPlan, Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
+import type { AdministrationPlan, ClusterPlan, Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
 
 const ENTITY = {
   scenario: 0,
@@ -12,6 +12,7 @@ const ENTITY = {
   troubles: 300,
   settings: 500,
   administration: 700,
+  cluster: 800,
 } as const;
 
 function drawn(dice: Dice, entity: number, range: Range): number {
@@ -41,12 +42,13 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     const entity = ENTITY.troubles + index;
     const every = drawn(dice, entity, range.every);
     if (range.always === true || chance(dice, SITE.plan, entity, 500_000)) {
-      troubles.push({ family: range.family, every });
+      troubles.push({ family: range.family, every, on: range.on ?? 'any' });
     }
   });
   return {
     scenario: scenario.name,
     durationMs,
+    cluster: drawCluster(dice, scenario),
     partitions: drawn(dice, ENTITY.shape, workload.partitions),
     producers,
     administration: drawAdministration(dice, scenario),
@@ -58,6 +60,12 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     jitterUs: pick(dice, SITE.plan, ENTITY.shape, [30, 100, 300, 2_000]),
     driftPpm: drawn(dice, ENTITY.shape, [-500, 500]),
   };
+}
+
+function drawCluster(dice: Dice, { cluster }: Scenario): ClusterPlan {
+  if (cluster === undefined) return { nodes: 1, replicas: 1, inSyncMin: 1, tailPpm: 0 };
+  const { nodes, replicas, inSyncMin, tailPpm } = cluster;
+  return { nodes, replicas, inSyncMin, tailPpm: pick(dice, SITE.plan, ENTITY.cluster, tailPpm) };
 }
 
 function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerPlan {

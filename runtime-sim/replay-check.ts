@@ -46,7 +46,9 @@ export function beginReplayCheck(check: ReplayCheck): void {
 export function checkReplay(check: ReplayCheck, node: Node, disk: Disk, env: Env): void {
   const { controller } = node;
   const coordinator = controller?.quorum.coordinator;
-  if (controller === null || coordinator?.stage !== 'active' || coordinator.committed === null) return;
+  if (controller === null || coordinator === undefined || coordinator.committed === null) return;
+  // A node that follows goes on loading for ever; what it has told is committed.
+  if (coordinator.stage !== 'active' && !(coordinator.stage === 'loading' && coordinator.isTold)) return;
   const { place, view } = coordinator.committed;
   if (place.nextOffset === check.nextOffset) return;
   check.nextOffset = place.nextOffset;

@@ -1,52 +1,32 @@
 /**
  * One run: a seed and a scenario in, a verdict and a hash out. A function of its arguments alone.
  *
- * The run has four parts. Troubles: the plan's families strike while clients work. Heal: troubles end for good, the
- * node is started if it is down, clients go on for a while and must be served. Quiet: clients send nothing more, and
- * every send must be answered within a bound. Audit: fresh readers read every partition from start to end; what they
- * see is the truth that the history is judged by.
+ * Here a world is made for the plan that the seed draws, and what became of it is concluded; `play.ts` has the parts of
+ * a run. Nothing is kept from one run to the next.
  */
-import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
-import { parseSettings } from '../core/config/parse.ts';
-import type { NodeConfig } from '../core/config/settings.ts';
 import { judge } from '../core/verify/checkers.ts';
-import { type Complaint, complain, createHistory, type History } from '../core/verify/history.ts';
-import { type Actor, asAnyMachine } from './actor.ts';
+import { complain, createHistory, type History } from '../core/verify/history.ts';
+import type { Actor } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
-import {
-  addAdministrators,
-  addProducers,
-  addReader,
-  NODE_NAME,
-  PORT,
-  partitionsOf,
-  REQUEST_TIMEOUT_MS,
-  TOPIC,
-} from './casting.ts';
+import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createDice } from './dice.ts';
-import { crashDisk } from './disk/disk.ts';
+import { crashDisk, type DiskFigures } from './disk/disk.ts';
+import { addNodes, findTarget, nodeOf } from './nodes.ts';
+import { createOnlooker, lookAt } from './onlooker.ts';
 import { drawPlan, drawScenario } from './plan.ts';
-import { beginReplayCheck, checkReplay, createReplayCheck, type ReplayCheck } from './replay-check.ts';
+import { addClients, play } from './play.ts';
+import { beginReplayCheck, checkReplay, createReplayCheck } from './replay-check.ts';
 import type { RunResult } from './result.ts';
+import type { Run } from './running.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
-import { beginTroubles, fireTrouble, healAll, restartUs, type Troubles, troubleStart } from './trouble/fire.ts';
-import { ADMINISTERING, forgetAdministrations, isAdministeringDone } from './workload/administering.ts';
-import { createObserver, type Observer } from './workload/observer.ts';
+import { fireTrouble, restartUs, troubleStart } from './trouble/fire.ts';
+import { END, type Troubles } from './trouble/troubles.ts';
+import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
+import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
-import { isReadingDone } from './workload/reading.ts';
-import {
-  addActor,
-  createWorld,
-  EndlessError,
-  type Hooks,
-  inputAt,
-  runUntil,
-  startAt,
-  tellLine,
-  type World,
-} from './world.ts';
+import { createWorld, type Hooks, startAt, tellLine } from './world.ts';
 
 /** What to run. */
 export interface RunOptions {
@@ -59,36 +39,9 @@ export interface RunOptions {
   readonly checks?: boolean;
 }
 
-/** Served again at the latest so long after the world is healed. */
-export const RECOVERY_MAX_MS = 10_000;
-/** Clients go on so long after that. */
-const HEALED_WORK_MS = 3_000;
-/** Every send is answered so long after the last one was made. */
-export const ANSWER_MAX_MS = 30_000;
-/** A final reader is through after so long. */
-const AUDIT_MAX_MS = 60_000;
-/** Steps that a run may take, whatever its length, and for each millisecond of it: ten times what is usual. */
+/** Steps that a node may take, whatever the run's length, and for each ms of it: ten times what is usual. */
 const STEPS_MAX = 200_000;
 const STEPS_PER_MS_MAX = 10;
-
-const NODE = asAnyMachine<Node, NodeConfig>({
-  create: createNode,
-  step: stepNode,
-  deadlineMs: nodeDeadlineMs,
-  check: checkNode,
-});
-
-/** All that belongs to one run. */
-interface Run {
-  readonly world: World;
-  readonly plan: Plan;
-  readonly history: History;
-  readonly observer: Observer;
-  readonly node: Actor;
-  readonly troubles: Troubles;
-  readonly hooks: Hooks;
-  readonly replay: ReplayCheck;
-}
 
 /** Plays one seed. */
 export function runSeed(options: RunOptions): RunResult {
@@ -97,61 +50,62 @@ export function runSeed(options: RunOptions): RunResult {
     const scenario = drawScenario(dice, options.scenarios);
     const plan = drawPlan(dice, scenario, options.durationMs ?? scenario.durationMs);
     const run = prepare(options, plan);
-    const failure = play(run);
+    const failure = play(run, scenario.script ?? []);
     if (failure !== null) complain(run.history, failure);
     return conclude(options, scenario, run);
   });
 }
 
-function nodeConfig(plan: Plan): NodeConfig {
-  const texts = new Map([
-    ['node.id', '1'],
-    ['listeners', `PLAINTEXT://${NODE_NAME}:${PORT}`],
-    ['log.dirs', '/data'],
-    ['tidemark.topics', `${TOPIC}:${plan.partitions}`],
-  ]);
-  // Not through the parser: a run wants segments far smaller than an operator may.
-  return { ...parseSettings(texts).config, ...Object.fromEntries(plan.settings) };
-}
-
 function prepare(options: RunOptions, plan: Plan): Run {
   const world = createWorld(options.seed, SIMULATED_CODECS, options.checks ?? true);
-  world.stepsMax = STEPS_MAX + STEPS_PER_MS_MAX * plan.durationMs;
+  world.stepsMax = (STEPS_MAX + STEPS_PER_MS_MAX * plan.durationMs) * plan.cluster.nodes;
   world.network.mood.chunkPpm = plan.chunkPpm;
   world.network.mood.jitterUs = plan.jitterUs;
+  world.network.mood.tailPpm = plan.cluster.tailPpm;
   const history = createHistory(partitionsOf(plan));
   const reached = (mark: string): void => world.env.reached(mark);
   const observer = createObserver(history, world, reached);
-  const node = addActor(world, NODE_NAME, 'node', NODE, nodeConfig(plan));
-  node.clock.driftPpm = plan.driftPpm;
+  const nodes = addNodes(world, plan);
   const troubles: Troubles = {
     plan,
-    node: node.actor,
+    nodes: nodes.map(({ actor }) => actor),
     struck: new Map(),
     isHealed: false,
+    endings: new Map(),
+    nextEnd: END,
+    find: (target) => findTarget(nodes, target),
     onRot: (path) => noteRot(history, path),
     onHold: (isHeld) => noteHold(history, world.nowUs, isHeld),
   };
   const hooks: Hooks = {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
-    onDown: (_, actor, state) => onDown(world, observer, actor, state),
+    onDown: (_, actor, state) => onDown(run, actor, state),
     onStart: (_, actor) => onStart(run, actor),
-    onChecked: (_, actor) => {
-      if (actor.disk !== null) checkReplay(run.replay, actor.state as Node, actor.disk, world.env);
-    },
+    onChecked: (_, actor) => onChecked(run, actor),
   };
-  startAt(world, node, 0);
-  addProducers(world, observer, plan);
-  addAdministrators(world, observer, plan);
-  addReader(world, observer, 1, 'tail', 30_000);
-  addReader(world, observer, 2, 'replay', 40_000);
-  const run: Run = { world, plan, history, observer, node, troubles, hooks, replay: createReplayCheck() };
+  for (const node of nodes) {
+    node.clock.driftPpm = plan.driftPpm * (node.actor % 2 === 0 ? 1 : -1);
+    startAt(world, node, 0);
+  }
+  if (nodes.length === 1) addClients(world, observer, plan, 0);
+  const replays = nodes.map(createReplayCheck);
+  const cast = { nodes, replays, onlooker: createOnlooker(), held: new Set<number>(), compareAtUs: 0 };
+  const run: Run = { world, plan, history, observer, troubles, hooks, ...cast };
   return run;
 }
 
-function onStart({ world, troubles, replay }: Run, actor: Actor): void {
-  if (actor.disk !== null) beginReplayCheck(replay);
+function onStart({ world, troubles, replays }: Run, actor: Actor): void {
+  const replay = replays[actor.actor];
+  if (replay !== undefined) beginReplayCheck(replay);
   troubleStart(world, troubles, actor);
+}
+
+function onChecked({ world, replays, nodes, onlooker, history }: Run, actor: Actor): void {
+  const replay = replays[actor.actor];
+  const node = nodeOf(actor);
+  if (actor.disk === null || replay === undefined || node === null) return;
+  checkReplay(replay, node, actor.disk, world.env);
+  if (nodes.length > 1) lookAt(onlooker, history, actor);
 }
 
 function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
@@ -170,93 +124,30 @@ function noteRot(history: History, path: string): void {
   if (index >= 0) history.damaged.add(index);
 }
 
-function onDown(world: World, observer: Observer, actor: Actor, state: unknown): void {
+function onDown({ world, observer, held, nodes }: Run, actor: Actor, state: unknown): void {
   if (actor.machine === PRODUCING) forgetSends(observer, state);
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
-  if (actor.role === 'node') observer.history.downsUs.push(world.nowUs);
+  // Of several nodes another may still carry out what this one was asked.
+  if (actor.role === 'node' && nodes.length === 1) observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {
     tellLine(world, actor.name, 'is switched off and on: a sync has failed');
     crashDisk(actor.disk, world.dice, true);
   }
-  startAt(world, actor, world.nowUs + restartUs(world.dice, actor));
+  if (!held.has(actor.actor)) startAt(world, actor, world.nowUs + restartUs(world.dice, actor));
 }
 
-/** Plays all parts; what ended it early, or null. */
-function play(run: Run): Complaint | null {
-  const { world, hooks, plan, observer, node, history } = run;
-  try {
-    beginTroubles(world, run.troubles);
-    runUntil(world, plan.durationMs * 1000, hooks);
-    healAll(world, run.troubles);
-    const healedUs = world.nowUs;
-    if (!runUntil(world, healedUs + RECOVERY_MAX_MS * 1000, hooks, () => node.isReady)) {
-      return late('not-back', `the node did not serve again within ${RECOVERY_MAX_MS} ms of the end of all troubles`);
-    }
-    // Clients need a moment too: their back-off and their time-outs.
-    runUntil(world, world.nowUs + 2 * REQUEST_TIMEOUT_MS * 1000, hooks);
-    const servedUs = world.nowUs;
-    history.calmUs = servedUs;
-    runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
-    for (const actor of world.actors) {
-      const isWorking = actor.machine === PRODUCING || actor.machine === ADMINISTERING;
-      if (isWorking) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
-    }
-    if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => isQuiet(run))) {
-      const open = `${observer.openSends} sends and ${observer.openAdministrations} questions of administrators`;
-      return late('unanswered', `${open} had no answer ${ANSWER_MAX_MS} ms after the last of them`);
-    }
-    return notServed(history, servedUs) ?? audit(run);
-  } catch (thrown) {
-    return raised(thrown);
-  }
-}
-
-function isQuiet({ world, observer }: Run): boolean {
-  if (observer.openSends > 0) return false;
-  return world.actors.every((actor) => actor.machine !== ADMINISTERING || isAdministeringDone(actor.state));
-}
-
-/** What was asked when all was well must have been done. A topic that comes and goes may just have been gone. */
-function notServed({ sends, operations, partitions }: History, servedUs: number): Complaint | null {
-  for (const send of sends) {
-    const isSlot = partitions[send.partition]?.isSlot === true;
-    if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isSlot) continue;
-    return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
-  }
-  for (const { topic, action, startUs, unsureAttempts } of operations) {
-    if (startUs < servedUs || unsureAttempts === 0) continue;
-    return late('not-served', `to ${action.kind} ${topic}, asked when all was well, had no certain answer`);
-  }
-  return null;
-}
-
-function audit(run: Run): Complaint | null {
-  const { world, hooks, observer } = run;
-  const auditor = addReader(world, observer, 3, 'final', world.nowUs);
-  const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
-  if (runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone)) return null;
-  return late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
-}
-
-function late(checker: string, sentence: string): Complaint {
-  return { checker, promise: 6, partition: -1, sentence };
-}
-
-function raised(thrown: unknown): Complaint {
-  if (thrown instanceof EndlessError) return late('endless', thrown.message);
-  const error = thrown instanceof Error ? thrown : new Error('something that is no error was thrown');
-  const isAssertion = error.name === 'AssertionError';
-  const sentence = isAssertion ? error.message : `${error.name}: ${error.message}`;
-  return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence };
+/** What happened on all disks together. */
+function diskFigures(nodes: readonly Actor[]): (name: keyof DiskFigures) => number {
+  return (name) => nodes.reduce((sum, { disk }) => sum + (disk?.figures[name] ?? 0), 0);
 }
 
 function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult {
-  const { world, history, observer, node, troubles } = run;
+  const { world, history, observer, nodes, troubles } = run;
   const judgement = judge(history);
   const without = new Set(scenario.without ?? []);
   const violations = judgement.violations.filter((violation) => !without.has(violation.checker));
   const count = (outcome: string): number => history.sends.filter((send) => send.outcome === outcome).length;
-  const disk = node.disk?.figures;
+  const disk = diskFigures(nodes);
   return {
     seed: options.seed,
     scenario: scenario.name,
@@ -283,14 +174,14 @@ function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult 
       recoveriesCrashed: world.figures.recoveriesCrashed,
       starts: world.figures.starts,
       exits: world.figures.exits,
-      filesTorn: disk?.filesTorn ?? 0,
-      filesCut: disk?.filesCut ?? 0,
-      filesLost: disk?.filesLost ?? 0,
-      namesLost: disk?.namesLost ?? 0,
-      appendsCut: disk?.appendsCut ?? 0,
-      syncs: disk?.syncs ?? 0,
-      diskErrors: disk?.errors ?? 0,
-      bitsRotten: node.disk?.rot.length ?? 0,
+      filesTorn: disk('filesTorn'),
+      filesCut: disk('filesCut'),
+      filesLost: disk('filesLost'),
+      namesLost: disk('namesLost'),
+      appendsCut: disk('appendsCut'),
+      syncs: disk('syncs'),
+      diskErrors: disk('errors'),
+      bitsRotten: nodes.reduce((sum, { disk: one }) => sum + (one?.rot.length ?? 0), 0),
       connections: world.network.figures.connections,
       resets: world.network.figures.resets,
       chunks: world.network.figures.chunks,

@@ -20,7 +20,16 @@ export type Family =
   | 'cut'
   | 'slowDisk'
   | 'clockJump'
-  | 'clientCrash';
+  | 'clientCrash'
+  | 'pause'
+  | 'blackout'
+  | 'pairCut'
+  | 'isolation'
+  | 'keyCut'
+  | 'clog';
+
+/** Which node a trouble strikes: whichever, the leader of the first partition, or the active controller. */
+export type Target = 'any' | 'leader' | 'controller';
 
 /** From the smallest to the largest value that a seed may draw, both included. */
 export type Range = readonly [low: number, high: number];
@@ -32,6 +41,37 @@ export interface TroubleRange {
   readonly every: Range;
   /** In every seed; otherwise about half of the seeds are spared it. */
   readonly always?: boolean;
+  /** Of a family that strikes one node of several; absent for whichever. */
+  readonly on?: Target;
+}
+
+/**
+ * A step of a story that is told in order. crash, powerLoss, stop: the node goes down and stays down until 'start';
+ * cutOff: no other node hears it, nor it them, until 'heal'. `as` is what later steps call it. wait: the run goes on
+ * for so long. await: it goes on until something is so; that it is not so in time is a promise broken. Of the nodes
+ * that are neither down nor cut off:
+ * led: one of them leads each partition; acknowledged: something that was sent since is; inSync: each partition has all
+ * its replicas on them in sync; preferred: each is led by the first of its replicas.
+ */
+export type ScriptStep =
+  | { readonly act: 'crash' | 'powerLoss' | 'stop' | 'cutOff'; readonly who: Target | number; readonly as: string }
+  | { readonly act: 'start' | 'heal'; readonly as: string }
+  | { readonly act: 'wait'; readonly ms: number }
+  | {
+      readonly act: 'await';
+      readonly what: 'led' | 'acknowledged' | 'inSync' | 'preferred';
+      readonly withinMs: number;
+    };
+
+/** Several nodes in a scenario. */
+export interface ClusterRange {
+  readonly nodes: number;
+  /** Of every topic. */
+  readonly replicas: number;
+  /** min.insync.replicas. */
+  readonly inSyncMin: number;
+  /** How often something on the wire takes many times as long, in a million: drawn from these. */
+  readonly tailPpm: readonly number[];
 }
 
 /** A setting of the nodes, and the values among which a seed draws. */
@@ -85,6 +125,10 @@ export interface Scenario {
   readonly workload: WorkloadRange;
   readonly settings: readonly SettingChoice[];
   readonly troubles: readonly TroubleRange[];
+  /** Absent for one node. */
+  readonly cluster?: ClusterRange;
+  /** What happens in order, in the place of `durationMs`; troubles strike beside it. */
+  readonly script?: readonly ScriptStep[];
   /** Checkers that do not hold here by design, with the reason in `proves`. */
   readonly without?: readonly string[];
 }
@@ -93,6 +137,15 @@ export interface Scenario {
 export interface TroublePlan {
   readonly family: Family;
   readonly every: number;
+  readonly on: Target;
+}
+
+/** The nodes of a run. With one of them there is no replication and nothing between nodes. */
+export interface ClusterPlan {
+  readonly nodes: number;
+  readonly replicas: number;
+  readonly inSyncMin: number;
+  readonly tailPpm: number;
 }
 
 /** A producer as a seed drew it. */
@@ -121,6 +174,7 @@ export interface AdministrationPlan {
 export interface Plan {
   readonly scenario: string;
   readonly durationMs: number;
+  readonly cluster: ClusterPlan;
   readonly partitions: number;
   readonly producers: readonly ProducerPlan[];
   readonly administration: AdministrationPlan | null;

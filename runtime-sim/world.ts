@@ -193,6 +193,7 @@ function endLife(world: World, actor: Actor, down: 'crashed' | 'powerLost' | 'ex
   actor.state = undefined;
   actor.down = down;
   actor.isReady = false;
+  actor.inbox = null;
   actor.wakeUs = Number.POSITIVE_INFINITY;
   actor.effectsLeft = Number.POSITIVE_INFINITY;
   if (actor.disk !== null) crashDisk(actor.disk, world.dice, takesPower);
@@ -221,6 +222,10 @@ function start(world: World, actor: Actor, hooks: Hooks): void {
 /** One step of one actor, and all that it asks for. */
 export function stepActor(world: World, actor: Actor, input: Input, hooks: Hooks): void {
   const { env, trace } = world;
+  if (actor.inbox !== null) {
+    actor.inbox.push(input);
+    return;
+  }
   traceInput(trace, actor.actor, world.nowUs, input);
   world.figures.events += 1;
   if (world.figures.events > world.stepsMax) throw new EndlessError('somebody asks again and again, without end');

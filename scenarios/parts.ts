@@ -1,5 +1,5 @@
 /** Pieces that several scenarios share. Data only. */
-import type { AdministrationRange, SettingChoice, WorkloadRange } from '../runtime-sim/scenario.ts';
+import type { AdministrationRange, ClusterRange, SettingChoice, WorkloadRange } from '../runtime-sim/scenario.ts';
 
 /** An administrator now and then, in a third of the seeds: he must not disturb anybody. */
 export const SOME_ADMINISTRATION: AdministrationRange = {
@@ -53,3 +53,18 @@ export const SMALL_FILES: readonly SettingChoice[] = [
   { name: 'tidemark.ring.partition.max.bytes', values: [0, 4_096, 65_536, 1_048_576] },
   { name: 'replica.high.watermark.checkpoint.interval.ms', values: [100, 1_000, 5_000] },
 ];
+
+/** Three nodes of both roles, and every topic on all of them. */
+export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };
+
+/** What three nodes are kept busy with: nobody administers yet. */
+export const STEADY_LOAD_ON_THREE: WorkloadRange = {
+  producers: [2, 4],
+  partitions: [1, 3],
+  idempotentPercent: 70,
+  acks: [-1, -1, 1, 0],
+  everyMs: [40, 90],
+  burstMax: [1, 6],
+  valueBytesMax: [8, 700],
+  codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
+};

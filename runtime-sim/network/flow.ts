@@ -15,6 +15,7 @@ import {
   type End,
   hostOf,
   isCut,
+  isKeyCut,
   type Network,
   type NetworkDue,
   type NetworkEvent,
@@ -50,6 +51,7 @@ export function submitNetwork(
   switch (effect.kind) {
     case 'send':
       if (end.state !== 'open' && end.state !== 'connecting') return;
+      if (network.keyCuts.length > 0) markCut(network, end, effect.parts);
       for (const part of effect.parts) {
         if (part.length === 0) continue;
         end.queue.push(part);
@@ -72,6 +74,18 @@ export function submitNetwork(
   }
 }
 
+/** Notes that a request which was just sent is cut off by its key. Who dialled asks, one request with each send. */
+function markCut(network: Network, end: End, parts: readonly Uint8Array[]): void {
+  const peer = network.ends.get(end.peer);
+  const [first] = parts;
+  if (peer === undefined || end.connection > 0 || first === undefined || first.length < API_KEY_END) return;
+  const apiKey = ((first[API_KEY_END - 2] as number) << 8) | (first[API_KEY_END - 1] as number);
+  if (isKeyCut(network, end.actor, peer.actor, apiKey)) end.cutKey = apiKey;
+}
+
+/** A request begins with its length and its key. Bytes. */
+const API_KEY_END = 6;
+
 /** Moves what waits in an end's queue onto the wire, as far as the window of the other end allows. */
 export function flush(network: Network, dice: Dice, nowUs: number, end: End, due: NetworkDue[]): void {
   const peer = network.ends.get(end.peer);
@@ -93,7 +107,10 @@ export function flush(network: Network, dice: Dice, nowUs: number, end: End, due
     }
     end.sentBytes += sizeBytes;
     network.figures.bytesSent += sizeBytes;
-    putPieces(network, dice, nowUs, peer, parts, sizeBytes, due);
+    if (end.cutKey >= 0) {
+      putOnWire(network, dice, nowUs, peer, { kind: 'bytes', parts, sizeBytes, apiKey: end.cutKey }, due);
+      end.cutKey = -1;
+    } else putPieces(network, dice, nowUs, peer, parts, sizeBytes, due);
   }
   end.movedUs = nowUs;
   if (end.sentBytes > 0 && !end.isSentDue) {
@@ -233,6 +250,10 @@ function arrive(
   }
   const host = hostOf(network, end.actor);
   if (!host.isPowered) return;
+  if (host.frozen !== null) {
+    host.frozen.push(event);
+    return;
+  }
   if (end.state === 'connecting') {
     // The answer to the dial was held up by a cut: what follows it waits too.
     due.push({ atUs: nowUs + 1000, event });
@@ -240,6 +261,12 @@ function arrive(
   }
   const item = end.wire[end.held];
   if (item === undefined) return;
+  if (item.kind === 'bytes' && item.apiKey !== undefined) {
+    if (isKeyCut(network, peerActor(network, end), end.actor, item.apiKey)) {
+      network.stalled.push(event);
+      return;
+    }
+  }
   if (end.isPaused && item.kind !== 'reset') {
     end.held += 1;
     return;

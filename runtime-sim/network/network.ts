@@ -12,16 +12,27 @@
  * - Reset: both ends break off, each at its own time; of what is on the wire a prefix may still arrive, cut anywhere.
  * - A process dies: as a reset, the peers hear of it. A machine loses power: the peers hear nothing until they send
  *   something to the machine that has come back.
+ * - Cut by API key: a request of that key, and what follows it on its connection, is kept on the wire of one direction.
+ * - Clog: what goes one way between two machines takes longer, each piece by itself.
+ * - Long tail: now and then something takes many times as long as usual.
+ * - A process is paused: its kernel accepts connections and takes bytes until the window is full; nobody reads them.
  *
- * Bytes are immutable and shared. Never duplicated, never reordered, never altered: TCP does not do that.
+ * Bytes are immutable and shared. Never duplicated, never reordered, never altered: TCP does not do that. A request is
+ * carried out twice all the same where its client gave it up, asked again elsewhere, and the first is let go then.
  */
 import type { CloseReason, ConnectionId, NetworkInput } from '../../core/lib/world.ts';
 import { createFramer, type Framer } from '../../core/protocol/frame.ts';
-import { around, below, type Dice, SITE } from '../dice.ts';
+import { around, below, chance, type Dice, SITE } from '../dice.ts';
 
 /** What travels in one direction of a connection. */
 export type WireItem =
-  | { readonly kind: 'bytes'; readonly parts: readonly Uint8Array[]; readonly sizeBytes: number }
+  | {
+      readonly kind: 'bytes';
+      readonly parts: readonly Uint8Array[];
+      readonly sizeBytes: number;
+      /** Of the request among these bytes that was cut off by its key; absent for none. */
+      readonly apiKey?: number;
+    }
   | { readonly kind: 'end' }
   | { readonly kind: 'reset' };
 
@@ -47,6 +58,8 @@ export interface End {
   /** Left the queue since the last 'sent'. */
   sentBytes: number;
   isSentDue: boolean;
+  /** The key of a request in the queue that is cut off by it; -1 for none. */
+  cutKey: number;
   isPaused: boolean;
   /** Items of the wire that arrived while paused: the first so many of `wire`. */
   held: number;
@@ -94,6 +107,8 @@ export interface Host {
   life: number;
   /** False while its machine has no power: what comes vanishes. */
   isPowered: boolean;
+  /** Arrivals that wait while its process is paused; null while it runs. */
+  frozen: NetworkEvent[] | null;
   readonly listening: Map<number, Listening>;
   readonly connections: Map<ConnectionId, End>;
   accepted: number;
@@ -107,6 +122,8 @@ export interface NetworkMood {
   jitterUs: number;
   /** How often a send is cut into pieces, in a million. */
   chunkPpm: number;
+  /** How often something takes many times as long, in a million. */
+  tailPpm: number;
 }
 
 /** What happened, in numbers. */
@@ -118,6 +135,13 @@ export interface NetworkFigures {
   bytesSent: number;
 }
 
+/** Requests of one key that do not get through in one direction. */
+export interface KeyCut {
+  /** See `directionKey`. */
+  readonly direction: number;
+  readonly apiKey: number;
+}
+
 /** The network of one run. Actors are indexes of `hosts`. */
 export interface Network {
   readonly hosts: Host[];
@@ -126,6 +150,10 @@ export interface Network {
   made: number;
   /** Directions that are cut: `directionKey`. */
   readonly cut: Set<number>;
+  /** Requests that are cut off by their key. */
+  keyCuts: KeyCut[];
+  /** By direction: the mean of what a clog adds to each latency, microseconds. */
+  readonly clogs: Map<number, number>;
   /** What arrived at a cut, to be tried again when it is healed. */
   stalled: NetworkEvent[];
   readonly mood: NetworkMood;
@@ -143,8 +171,10 @@ export function createNetwork(): Network {
     ends: new Map(),
     made: 0,
     cut: new Set(),
+    keyCuts: [],
+    clogs: new Map(),
     stalled: [],
-    mood: { jitterUs: 120, chunkPpm: 100_000 },
+    mood: { jitterUs: 120, chunkPpm: 100_000, tailPpm: 0 },
     figures: { connections: 0, resets: 0, chunks: 0, framesDelivered: 0, bytesSent: 0 },
   };
 }
@@ -156,6 +186,7 @@ export function addHost(network: Network, name: string): number {
     name,
     life: 0,
     isPowered: true,
+    frozen: null,
     listening: new Map(),
     connections: new Map(),
     accepted: 0,
@@ -173,6 +204,12 @@ export function directionKey(from: number, to: number): number {
 /** Whether nothing gets through in this direction. */
 export function isCut(network: Network, from: number, to: number): boolean {
   return network.cut.size > 0 && network.cut.has(directionKey(from, to));
+}
+
+/** Whether requests of this key do not get through in this direction. */
+export function isKeyCut({ keyCuts }: Network, from: number, to: number, apiKey: number): boolean {
+  const direction = directionKey(from, to);
+  return keyCuts.some((one) => one.direction === direction && one.apiKey === apiKey);
 }
 
 /** A new end of a connection for an actor; `connection` is its own name for it. */
@@ -199,6 +236,7 @@ export function makeEnd(
     arrivesUs: 0,
     sentBytes: 0,
     isSentDue: false,
+    cutKey: -1,
     isPaused: false,
     held: 0,
     idleMs: options.idleMs,
@@ -217,9 +255,17 @@ export function hostOf(network: Network, actor: number): Host {
   return host;
 }
 
+/** What takes long takes this on average, microseconds. */
+const TAIL_US = 60_000;
+
 /** A drawn time for something to travel to this end. */
 export function travelUs(network: Network, dice: Dice, end: End): number {
-  return end.latencyUs + around(dice, SITE.netLatency, end.end, network.mood.jitterUs);
+  const { mood, clogs } = network;
+  let us = end.latencyUs + around(dice, SITE.netLatency, end.end, mood.jitterUs);
+  if (chance(dice, SITE.netTail, end.end, mood.tailPpm)) us += around(dice, SITE.netTail, end.end, TAIL_US);
+  const peer = clogs.size === 0 ? undefined : network.ends.get(end.peer);
+  const clogUs = peer === undefined ? undefined : clogs.get(directionKey(peer.actor, end.actor));
+  return clogUs === undefined ? us : us + around(dice, SITE.netTail, end.end, clogUs);
 }
 
 /** Puts something on the wire towards `end`, to arrive after all that is there already. */

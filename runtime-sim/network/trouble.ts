@@ -10,15 +10,60 @@ export function cut(network: Network, from: number, to: number): void {
   network.cut.add(directionKey(from, to));
 }
 
-/** Ends every cut; what was held up goes on. */
+/** Lets requests of one API through no more, from one actor to another, until `heal`. */
+export function cutKey(network: Network, from: number, to: number, apiKey: number): void {
+  network.keyCuts.push({ direction: directionKey(from, to), apiKey });
+}
+
+/** Makes everything from one actor to another take longer by `meanUs` on average, until `heal`. */
+export function clog(network: Network, from: number, to: number, meanUs: number): void {
+  network.clogs.set(directionKey(from, to), meanUs);
+}
+
+/** Ends every cut and clog; what was held up goes on. */
 export function heal(network: Network, dice: Dice, nowUs: number, due: NetworkDue[]): void {
   network.cut.clear();
+  network.keyCuts = [];
+  network.clogs.clear();
+  letGo(network, dice, nowUs, due);
+}
+
+/** Ends the cuts and clogs of these directions only. */
+export function healSome(
+  network: Network,
+  dice: Dice,
+  nowUs: number,
+  directions: ReadonlySet<number>,
+  due: NetworkDue[],
+): void {
+  for (const direction of directions) {
+    network.cut.delete(direction);
+    network.clogs.delete(direction);
+  }
+  network.keyCuts = network.keyCuts.filter(({ direction }) => !directions.has(direction));
+  letGo(network, dice, nowUs, due);
+}
+
+/** What was held up arrives anew, to be held up again where another cut is left. */
+function letGo(network: Network, dice: Dice, nowUs: number, due: NetworkDue[]): void {
   const { stalled } = network;
   network.stalled = [];
   for (const event of stalled) {
     const end = 'end' in event ? event.end : 0;
     due.push({ atUs: nowUs + between(dice, SITE.netLoss, end, 50, 20_000), event });
   }
+}
+
+/** The process of an actor is stopped: bytes stay in its kernel. */
+export function freezeHost(network: Network, actor: number): void {
+  hostOf(network, actor).frozen ??= [];
+}
+
+/** It goes on: what arrived meanwhile is read, in its order. */
+export function thawHost(network: Network, nowUs: number, actor: number, due: NetworkDue[]): void {
+  const host = hostOf(network, actor);
+  for (const event of host.frozen ?? []) due.push({ atUs: nowUs, event });
+  host.frozen = null;
 }
 
 /** Breaks off a connection, chosen by the dice among those that are open; false if there is none. */
@@ -78,6 +123,7 @@ export function crashHost(
     if (!powerLost) putOnWire(network, dice, nowUs, peer, { kind: 'reset' }, due);
   }
   host.listening.clear();
+  host.frozen = null;
   host.life += 1;
   host.accepted = 0;
   if (powerLost) host.isPowered = false;

@@ -8,38 +8,24 @@
  * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
  * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks
  * off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything takes up to a
- * hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies.
+ * hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies. pause: the node's
+ * process stands still and goes on later. Of several nodes one is struck: whichever, or the one that the plan names.
+ * blackout: several nodes go at once. What comes between nodes is in `links.ts`.
+ *
+ * In the end nothing is lost for good: no disk is taken away, so that no more than what was not synced ever goes.
  */
 import type { Actor } from '../actor.ts';
 import { setWallSkew } from '../clock.ts';
 import { around, below, between, chance, type Dice, pick, SITE } from '../dice.ts';
 import { type Disk, rotDisk } from '../disk/disk.ts';
 import { filesOf } from '../disk/tree.ts';
-import type { NetworkDue } from '../network/network.ts';
-import { cut, heal, resetOne } from '../network/trouble.ts';
-import type { Family, Plan } from '../scenario.ts';
+import { directionKey, type NetworkDue } from '../network/network.ts';
+import { cut, resetOne } from '../network/trouble.ts';
+import { pauseActor, resumeActor } from '../pause.ts';
+import type { Family, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
-
-/** The troubles of one run. */
-export interface Troubles {
-  readonly plan: Plan;
-  /** The node that they strike. */
-  readonly node: number;
-  /** How often each family struck. */
-  readonly struck: Map<Family, number>;
-  /** Nothing strikes any more. */
-  isHealed: boolean;
-  /** Called with the path of a file in which a bit has flipped. */
-  readonly onRot: (path: string) => void;
-  /** Called when the network begins to hold bytes back, and when it has let all of them go. */
-  readonly onHold: (isHeld: boolean) => void;
-}
-
-/** Numbers of troubles in the queue: an index of `plan.troubles`, or this and more for what ends one. */
-const END = 1_000;
-const END_FULL_DISK = END;
-const END_CUT = END + 1;
-const END_SLOW_DISK = END + 2;
+import { endLinks, healLinks, strikeLinks } from './links.ts';
+import { END, endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
 
 /** Queues the first moment of every family. */
 export function beginTroubles(world: World, troubles: Troubles): void {
@@ -55,19 +41,50 @@ function again(world: World, troubles: Troubles, index: number): void {
 /** A trouble is due. */
 export function fireTrouble(world: World, troubles: Troubles, number: number, hooks: Hooks): void {
   if (number >= END) {
-    endTrouble(world, troubles, number);
+    endTrouble(world, troubles, number, hooks);
     return;
   }
   if (troubles.isHealed) return;
   again(world, troubles, number);
-  const family = troubles.plan.troubles[number]?.family;
-  if (family === undefined) return;
-  if (strike(world, troubles, family, hooks)) troubles.struck.set(family, (troubles.struck.get(family) ?? 0) + 1);
+  const trouble = troubles.plan.troubles[number];
+  if (trouble === undefined || !strike(world, troubles, trouble, hooks)) return;
+  const { family } = trouble;
+  troubles.struck.set(family, (troubles.struck.get(family) ?? 0) + 1);
 }
 
-function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks): boolean {
+function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: Hooks): boolean {
+  const { family } = trouble;
+  switch (family) {
+    case 'reset':
+    case 'cut':
+      return strikeNetwork(world, troubles, family);
+    case 'clientCrash': {
+      const clients = world.actors.filter((actor) => actor.role === 'client' && actor.down === null);
+      const client = clients[below(world.dice, SITE.trouble, 0, clients.length)];
+      if (client !== undefined) crashActor(world, client, false, hooks);
+      return client !== undefined;
+    }
+    case 'blackout':
+      return blackOut(world, troubles, hooks);
+    case 'pairCut':
+    case 'isolation':
+    case 'keyCut':
+    case 'clog':
+      return strikeLinks(world, troubles, trouble);
+    case 'recoveryCrash':
+      return false;
+    default:
+      return strikeNode(world, troubles, family, nodeFor(world, troubles, trouble.on));
+  }
+}
+
+type NodeFamily = Exclude<
+  Family,
+  'reset' | 'cut' | 'clientCrash' | 'blackout' | 'pairCut' | 'isolation' | 'keyCut' | 'clog' | 'recoveryCrash'
+>;
+
+function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: Actor): boolean {
   const { dice } = world;
-  const node = actorOf(world, troubles.node);
   const { disk } = node;
   if (disk === null) throw new Error('troubles need a node');
   switch (family) {
@@ -81,7 +98,7 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
       return true;
     case 'fullDisk':
       disk.mood.capacityBytes = disk.usedBytes + below(dice, SITE.trouble, 0, 20_000);
-      troubleAt(world, END_FULL_DISK, world.nowUs + around(dice, SITE.trouble, 0, 1_500_000));
+      endLater(world, troubles, { kind: 'fullDisk', actor: node.actor }, around(dice, SITE.trouble, 0, 1_500_000));
       tellLine(world, node.name, 'has a full disk');
       return true;
     case 'failedSync':
@@ -100,25 +117,33 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
       return !hasRottenCheckpoint(disk) && rot(world, troubles, node, CHECKPOINT);
     case 'slowDisk':
       disk.mood.slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
-      troubleAt(world, END_SLOW_DISK, world.nowUs + around(dice, SITE.trouble, 0, 1_000_000));
+      endLater(world, troubles, { kind: 'slowDisk', actor: node.actor }, around(dice, SITE.trouble, 0, 1_000_000));
       return true;
     case 'clockJump':
       // Within what the timestamps of honest clients may be off: message.timestamp.after.max.ms is an hour.
       setWallSkew(node.clock, between(dice, SITE.clock, node.actor, -WALL_SKEW_MAX_MS, WALL_SKEW_MAX_MS));
       tellLine(world, node.name, 'finds its date changed');
       return true;
-    case 'reset':
-    case 'cut':
-      return strikeNetwork(world, troubles, family);
-    case 'clientCrash': {
-      const clients = world.actors.filter((actor) => actor.role === 'client' && actor.down === null);
-      const client = clients[below(dice, SITE.trouble, 0, clients.length)];
-      if (client !== undefined) crashActor(world, client, false, hooks);
-      return client !== undefined;
+    case 'pause': {
+      if (!pauseActor(world, node)) return false;
+      noteHolds(world, troubles);
+      const us = around(dice, SITE.pairs, 1, pick(dice, SITE.pairs, 1, PAUSES_US));
+      endLater(world, troubles, { kind: 'pause', actor: node.actor, life: node.life }, us);
+      return true;
     }
-    case 'recoveryCrash':
-      return false;
   }
+}
+
+/** How long a process stands still, on average: below any time-out, or beyond those between nodes. Microseconds. */
+const PAUSES_US: readonly number[] = [200_000, 1_000_000, 4_000_000, 8_000_000];
+
+/** Nodes that stand together go at once: all of them, or all but one. */
+function blackOut(world: World, troubles: Troubles, hooks: Hooks): boolean {
+  const { dice } = world;
+  const spared = chance(dice, SITE.pairs, 2, 500_000) ? pick(dice, SITE.pairs, 2, troubles.nodes) : -1;
+  const takesPower = chance(dice, SITE.pairs, 2, 500_000);
+  for (const node of troubles.nodes) if (node !== spared) crashActor(world, actorOf(world, node), takesPower, hooks);
+  return true;
 }
 
 /** A node's date is wrong by at most this. */
@@ -166,41 +191,45 @@ function strikeNetwork(world: World, troubles: Troubles, family: 'reset' | 'cut'
     const clients = world.actors.filter((actor) => actor.role === 'client');
     const client = pick(dice, SITE.trouble, 1, clients);
     const ways = below(dice, SITE.trouble, 1, 3);
+    const node = nodeFor(world, troubles, 'any').actor;
     troubles.onHold(true);
-    if (ways !== 1) cut(network, client.actor, troubles.node);
-    if (ways !== 2) cut(network, troubles.node, client.actor);
+    if (ways !== 1) cut(network, client.actor, node);
+    if (ways !== 2) cut(network, node, client.actor);
     tellLine(
       world,
       client.name,
       `is cut off (${ways === 0 ? 'both ways' : ways === 1 ? 'hears nothing' : 'is not heard'})`,
     );
-    troubleAt(world, END_CUT, world.nowUs + around(dice, SITE.trouble, 1, 1_200_000));
+    const directions = [directionKey(client.actor, node), directionKey(node, client.actor)];
+    endLater(world, troubles, { kind: 'links', directions }, around(dice, SITE.trouble, 1, 1_200_000));
   }
   queueNetwork(world, due);
   return hasStruck;
 }
 
-function endTrouble(world: World, troubles: Troubles, number: number): void {
-  const node = actorOf(world, troubles.node);
+function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hooks): void {
+  const ending = troubles.endings.get(number);
+  troubles.endings.delete(number);
+  if (ending === undefined) return;
+  if (ending.kind === 'links') {
+    endLinks(world, troubles, ending.directions);
+    return;
+  }
+  const node = actorOf(world, ending.actor);
   if (node.disk === null) return;
-  if (number === END_FULL_DISK) {
+  if (ending.kind === 'fullDisk') {
     node.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     tellLine(world, node.name, 'has space again');
   }
-  if (number === END_SLOW_DISK) node.disk.mood.slowness = 100;
-  if (number === END_CUT) healNetwork(world, troubles);
-}
-
-function healNetwork(world: World, troubles: Troubles): void {
-  const due: NetworkDue[] = [];
-  heal(world.network, world.dice, world.nowUs, due);
-  queueNetwork(world, due);
-  troubles.onHold(false);
+  if (ending.kind === 'slowDisk') node.disk.mood.slowness = 100;
+  if (ending.kind !== 'pause') return;
+  if (node.life === ending.life) resumeActor(world, node, hooks);
+  noteHolds(world, troubles);
 }
 
 /** A node has been started: recovery may be struck at once. */
 export function troubleStart(world: World, troubles: Troubles, node: Actor): void {
-  if (troubles.isHealed || node.actor !== troubles.node) return;
+  if (troubles.isHealed || !troubles.nodes.includes(node.actor)) return;
   const index = troubles.plan.troubles.findIndex((trouble) => trouble.family === 'recoveryCrash');
   const trouble = troubles.plan.troubles[index];
   if (trouble === undefined || !chance(world.dice, SITE.nodeCrash, 1_000 + node.actor, trouble.every * 10_000)) return;
@@ -211,16 +240,18 @@ export function troubleStart(world: World, troubles: Troubles, node: Actor): voi
 }
 
 /** The end of all troubles: what is broken works again, and stays so. */
-export function healAll(world: World, troubles: Troubles): void {
+export function healAll(world: World, troubles: Troubles, hooks: Hooks): void {
   troubles.isHealed = true;
+  troubles.endings.clear();
   for (const actor of world.actors) {
     actor.effectsLeft = Number.POSITIVE_INFINITY;
+    resumeActor(world, actor, hooks);
     if (actor.disk === null) continue;
     actor.disk.mood.slowness = 100;
     actor.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     actor.disk.failNext.clear();
   }
-  healNetwork(world, troubles);
+  healLinks(world, troubles);
   tellLine(world, 'world', 'is healed');
 }
 

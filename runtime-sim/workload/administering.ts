@@ -48,6 +48,8 @@ export interface AdministeringOptions {
   /** A topic that is always there: only its settings are changed. */
   readonly constant: string;
   readonly partitionsMax: number;
+  /** Of a topic that it creates. */
+  readonly replicas: number;
   /** Between two actions, on average. */
   readonly everyMs: number;
 }
@@ -184,7 +186,8 @@ function createTopic(state: Administering, env: Env, topic: string): void {
   const partitions = 1 + jitter(dice, options.partitionsMax);
   const configs = jitter(dice, 3) === 0 ? [drawSetting(dice)] : [];
   const action: TopicAction = { kind: 'create', partitions, configs };
-  operate(state, env, topic, action, { kind: 'createTopic', topic, partitions, replicationFactor: 1, configs });
+  const replicationFactor = options.replicas;
+  operate(state, env, topic, action, { kind: 'createTopic', topic, partitions, replicationFactor, configs });
 }
 
 function drawSetting(dice: Jitter): readonly [name: string, value: string] {

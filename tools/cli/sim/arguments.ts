@@ -1,7 +1,7 @@
 /** Reads the values of `sim`'s flags: a wrong one is a sentence, never a stack. No state. */
 import { InvalidArgumentError } from 'commander';
 import type { Scenario } from '../../../runtime-sim/scenario.ts';
-import { SCENARIOS } from '../../../scenarios/list.ts';
+import { SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
 
 /** Seeds from the first to the last, both included. */
 export interface SeedRange {
@@ -50,9 +50,9 @@ export function readDuration(text: string): number {
   return durationMs;
 }
 
-/** A scenario by its name. */
+/** A scenario by its name; those that wait are found, though no list shows them. */
 export function readScenario(text: string): Scenario {
-  const scenario = SCENARIOS.find(({ name }) => name === text);
+  const scenario = [...SCENARIOS, ...WAITING_SCENARIOS].find(({ name }) => name === text);
   if (scenario === undefined) {
     throw new InvalidArgumentError(`There is no scenario of that name; sim list shows: ${names()}.`);
   }

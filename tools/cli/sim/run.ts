@@ -2,7 +2,7 @@
 import type { RunResult } from '../../../runtime-sim/result.ts';
 import { runSeed } from '../../../runtime-sim/run.ts';
 import type { Scenario } from '../../../runtime-sim/scenario.ts';
-import { SCENARIOS } from '../../../scenarios/list.ts';
+import { SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
 import { reproduction } from './summary.ts';
 
 /** What to run and how to tell it. */
@@ -54,13 +54,17 @@ function jsonText(result: RunResult, tookMs: number, command: RunCommand): strin
 
 function wordsText(result: RunResult, tookMs: number, command: RunCommand): string {
   const { figures, plan } = result;
-  const proves = SCENARIOS.find(({ name }) => name === result.scenario)?.proves ?? '';
+  const known = [...SCENARIOS, ...WAITING_SCENARIOS];
+  const proves = known.find(({ name }) => name === result.scenario)?.proves ?? '';
   const lines = [`seed ${result.seed}, scenario ${result.scenario}: ${proves}`];
   const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
-  lines.push(`${count(plan.producers.length, 'producer')} and 2 readers on ${count(plan.partitions, 'partition')}`);
-  const troubles = plan.troubles.map(({ family, every }) =>
-    family === 'recoveryCrash' ? `${family} in ${every} % of starts` : `${family} every ${every} ms or so`,
-  );
+  const clients = `${count(plan.producers.length, 'producer')} and 2 readers on ${count(plan.partitions, 'partition')}`;
+  const { nodes, replicas } = plan.cluster;
+  lines.push(nodes === 1 ? clients : `${clients} of ${count(replicas, 'replica')}, ${nodes} nodes`);
+  const troubles = plan.troubles.map(({ family, every, on }) => {
+    if (family === 'recoveryCrash') return `${family} in ${every} % of starts`;
+    return `${family}${on === 'any' ? '' : ` of the ${on}`} every ${every} ms or so`;
+  });
   lines.push(`troubles: ${troubles.length === 0 ? 'none' : troubles.join(', ')}`);
   const story = result.lines.slice(Math.max(0, result.lines.length - command.storyLines));
   if (story.length < result.lines.length) lines.push(`… ${result.lines.length - story.length} lines before these`);

@@ -1,7 +1,7 @@
 /** A worker thread of a sweep: plays the seeds that it is sent, one after the other, and sends back summaries. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { runSeed } from '../../../runtime-sim/run.ts';
-import { SCENARIOS } from '../../../scenarios/list.ts';
+import { SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
 import { summarize } from './summary.ts';
 
 /** What a worker is started with. */
@@ -13,7 +13,10 @@ export interface WorkerOptions {
 }
 
 const options = workerData as WorkerOptions;
-const scenarios = SCENARIOS.filter(({ name }) => options.scenario === null || name === options.scenario);
+const scenarios =
+  options.scenario === null
+    ? SCENARIOS
+    : [...SCENARIOS, ...WAITING_SCENARIOS].filter(({ name }) => name === options.scenario);
 
 function play(seed: number): ReturnType<typeof runSeed> {
   const durationMs = options.durationMs === null ? {} : { durationMs: options.durationMs };

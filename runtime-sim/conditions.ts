@@ -1,0 +1,36 @@
+/**
+ * What a run waits for when it has several nodes: questions about the cluster as its newest image and its nodes have
+ * it. They look at states and change nothing.
+ */
+import type { PartitionImage } from '../core/metadata/image.ts';
+import type { Actor } from './actor.ts';
+import { constantPartitions, nodeOf } from './nodes.ts';
+
+/** Whether each partition is led by one of these nodes, which is up and serves. */
+export function areLed(nodes: readonly Actor[], core: readonly Actor[]): boolean {
+  return every(nodes, ({ leader }) => core.some((actor) => actor.isReady && nodeOf(actor)?.nodeId === leader));
+}
+
+/** Whether each partition has all its replicas of these nodes in sync. */
+export function areInSync(nodes: readonly Actor[], core: readonly Actor[]): boolean {
+  const ids = core.map((actor) => actor.actor + 1);
+  return every(nodes, ({ replicas, isr }) => replicas.every((id) => isr.includes(id) || !ids.includes(id)));
+}
+
+/** Whether each partition is led by the first of its replicas. */
+export function arePreferred(nodes: readonly Actor[]): boolean {
+  return every(nodes, ({ replicas, leader }) => replicas[0] === leader);
+}
+
+function every(nodes: readonly Actor[], isSo: (partition: PartitionImage) => boolean): boolean {
+  const partitions = constantPartitions(nodes);
+  return partitions.length > 0 && partitions.every(isSo);
+}
+
+/** The state of the partitions in a few words, for the story. */
+export function partitionsText(nodes: readonly Actor[]): string {
+  const one = ({ leader, leaderEpoch, isr, elr }: PartitionImage, index: number): string => {
+    return `${index}: led by ${leader} in ${leaderEpoch}, in sync ${isr.join(' ')}, eligible ${elr.join(' ')}`;
+  };
+  return constantPartitions(nodes).map(one).join('; ');
+}

@@ -1,0 +1,107 @@
+/**
+ * The nodes of a run: what they are configured with, and what an onlooker may know of them. The host of node N is
+ * called node-N, and N - 1 is its actor.
+ */
+import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
+import { parseSettings } from '../core/config/parse.ts';
+import type { NodeConfig } from '../core/config/settings.ts';
+import { type MetadataImage, type PartitionImage, topicByName } from '../core/metadata/image.ts';
+import { type Actor, asAnyMachine } from './actor.ts';
+import { NODE_NAMES, PORT, TOPIC } from './casting.ts';
+import type { Plan, Target } from './scenario.ts';
+import { addActor, type World } from './world.ts';
+
+/** Where nodes of a cluster listen for each other's controllers. */
+const CONTROLLER_PORT = 9093;
+/** Of every simulated cluster. */
+const CLUSTER_ID = 'dGlkZW1hcmstY2x1c3Rlcg';
+
+const NODE = asAnyMachine<Node, NodeConfig>({
+  create: createNode,
+  step: stepNode,
+  deadlineMs: nodeDeadlineMs,
+  check: checkNode,
+});
+
+/** Adds the nodes, which are not started yet. They are the first actors. */
+export function addNodes(world: World, plan: Plan): Actor[] {
+  const nodes: Actor[] = [];
+  for (let nodeId = 1; nodeId <= plan.cluster.nodes; nodeId++) {
+    nodes.push(addActor(world, nameOf(nodeId), 'node', NODE, nodeConfig(plan, nodeId)));
+  }
+  return nodes;
+}
+
+function nameOf(nodeId: number): string {
+  const name = NODE_NAMES[nodeId - 1];
+  if (name === undefined) throw new Error('a cluster has no more nodes than names');
+  return name;
+}
+
+function nodeConfig(plan: Plan, nodeId: number): NodeConfig {
+  const name = nameOf(nodeId);
+  const texts = new Map([
+    ['node.id', String(nodeId)],
+    ['listeners', `PLAINTEXT://${name}:${PORT}`],
+    ['log.dirs', '/data'],
+  ]);
+  if (plan.cluster.nodes === 1) texts.set('tidemark.topics', `${TOPIC}:${plan.partitions}`);
+  else for (const [key, text] of clusterTexts(plan, name)) texts.set(key, text);
+  // Not through the parser: a run wants segments far smaller than an operator may.
+  return { ...parseSettings(texts).config, ...Object.fromEntries(plan.settings) };
+}
+
+function clusterTexts({ cluster }: Plan, name: string): [string, string][] {
+  const names = NODE_NAMES.slice(0, cluster.nodes);
+  return [
+    ['process.roles', 'broker,controller'],
+    ['cluster.id', CLUSTER_ID],
+    ['listeners', `PLAINTEXT://${name}:${PORT},CONTROLLER://${name}:${CONTROLLER_PORT}`],
+    ['controller.listener.names', 'CONTROLLER'],
+    ['listener.security.protocol.map', 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT'],
+    ['controller.quorum.voters', names.map((one, index) => `${index + 1}@${one}:${CONTROLLER_PORT}`).join(',')],
+    ['default.replication.factor', String(cluster.replicas)],
+    ['min.insync.replicas', String(cluster.inSyncMin)],
+  ];
+}
+
+/** The state of a node that is up. */
+export function nodeOf(actor: Actor): Node | null {
+  return actor.role === 'node' && actor.state !== undefined ? (actor.state as Node) : null;
+}
+
+/** The node that leads the quorum in the newest epoch, if any does and is up. */
+export function activeController(nodes: readonly Actor[]): Actor | null {
+  let active: Actor | null = null;
+  let newest = -1;
+  for (const actor of nodes) {
+    const raft = nodeOf(actor)?.controller?.quorum.raft;
+    if (raft === undefined || raft.lead === null || raft.epoch <= newest) continue;
+    newest = raft.epoch;
+    active = actor;
+  }
+  return active;
+}
+
+/** The newest image that any node has. */
+export function newestImage(nodes: readonly Actor[]): MetadataImage | null {
+  let newest: MetadataImage | null = null;
+  for (const actor of nodes) {
+    const image = nodeOf(actor)?.image;
+    if (image !== undefined && image.provenance.offset > (newest?.provenance.offset ?? -1)) newest = image;
+  }
+  return newest;
+}
+
+/** The partitions of the topic that is always there, as the newest image has them. */
+export function constantPartitions(nodes: readonly Actor[]): readonly PartitionImage[] {
+  const image = newestImage(nodes);
+  return image === null ? [] : (topicByName(image, TOPIC)?.partitions ?? []);
+}
+
+/** Which actor is what a target says; -1 for none. */
+export function findTarget(nodes: readonly Actor[], target: Target): number {
+  if (target === 'controller') return activeController(nodes)?.actor ?? -1;
+  const leader = target === 'leader' ? (constantPartitions(nodes)[0]?.leader ?? -1) : -1;
+  return leader < 0 ? -1 : leader - 1;
+}

@@ -1,0 +1,137 @@
+/**
+ * The onlooker of several nodes: sees every replica of a node after each of its steps, and compares the bytes on all
+ * disks now and then. What is wrong goes into the history, once for each kind.
+ *
+ * It reads states and disks, and changes nothing.
+ */
+import type { Node } from '../core/broker/node.ts';
+import { offsetOf } from '../core/log/names.ts';
+import { baseOffset, batchEnd, dataViewOf } from '../core/protocol/batch.ts';
+import { metadataFolder } from '../core/raft/names.ts';
+import { logEnd } from '../core/raft/state.ts';
+import { complain, type History } from '../core/verify/history.ts';
+import {
+  compareReplicas,
+  createReplicaJudge,
+  type ReplicaBytes,
+  type ReplicaJudge,
+  type ReplicaSight,
+  seeReplica,
+} from '../core/verify/replicas.ts';
+import type { Actor } from './actor.ts';
+import { readContent } from './disk/content.ts';
+import type { Disk } from './disk/disk.ts';
+import { isFolder, resolve } from './disk/tree.ts';
+import { nodeOf } from './nodes.ts';
+
+/** What it remembers. */
+export interface Onlooker {
+  readonly judge: ReplicaJudge;
+  /** Kinds of complaint that were made: the first of each tells the story. */
+  readonly complained: Set<string>;
+  /** Pairs of replicas that were compared. */
+  compared: number;
+}
+
+/** Nothing was seen. */
+export function createOnlooker(): Onlooker {
+  return { judge: createReplicaJudge(), complained: new Set(), compared: 0 };
+}
+
+/** The name of the metadata log, to people. */
+const METADATA = '__cluster_metadata-0';
+
+/** Looks at a node after a step of it. */
+export function lookAt({ judge, complained }: Onlooker, history: History, actor: Actor): void {
+  const node = nodeOf(actor);
+  if (node === null) return;
+  for (const sight of sightsOf(node, actor.life)) {
+    const found = seeReplica(judge, sight);
+    if (found === null || complained.has(found.checker)) continue;
+    complained.add(found.checker);
+    complain(history, found);
+  }
+}
+
+function sightsOf(node: Node, life: number): ReplicaSight[] {
+  const { nodeId } = node;
+  const sights: ReplicaSight[] = [];
+  const raft = node.controller?.quorum.raft;
+  if (raft !== undefined && raft.stage === 'open') {
+    const { log, epoch, highWatermark } = raft;
+    const isLeader = raft.lead !== null;
+    const at = { start: log.start, end: logEnd(raft).offset, highWatermark };
+    sights.push({ log: METADATA, node: nodeId, life, isLeader, epoch, isEpochKept: true, ...at });
+  }
+  for (const topic of node.topics.byId.values()) {
+    for (const partition of topic.partitions) {
+      if (partition === null) continue;
+      const { leader, followed, log, index } = partition;
+      const isLeader = leader.epoch >= 0;
+      if (!isLeader && followed === null) continue;
+      const epoch = followed?.leaderEpoch ?? leader.epoch;
+      const highWatermark = followed?.highWatermark ?? leader.highWatermark;
+      const at = { start: log.start, end: log.end, highWatermark };
+      const name = `${topic.name}-${index} (${topic.id})`;
+      sights.push({ log: name, node: nodeId, life, isLeader, epoch, isEpochKept: false, ...at });
+    }
+  }
+  return sights;
+}
+
+/** Compares what lies on the disks of all nodes that are up. */
+export function compareAll(onlooker: Onlooker, history: History, nodes: readonly Actor[]): void {
+  const byLog = new Map<string, ReplicaBytes[]>();
+  for (const actor of nodes) {
+    const node = nodeOf(actor);
+    if (node === null || actor.disk === null) continue;
+    for (const sight of sightsOf(node, actor.life)) {
+      if (sight.highWatermark <= 0) continue;
+      const folder = folderOf(node, sight.log);
+      const batches = batchesOf(actor.disk, folder, sight);
+      const list = byLog.get(sight.log) ?? [];
+      list.push({ node: node.nodeId, start: sight.start, highWatermark: sight.highWatermark, batches });
+      byLog.set(sight.log, list);
+    }
+  }
+  for (const [log, replicas] of byLog) {
+    const [first, ...others] = replicas;
+    for (const other of others) {
+      const found = first === undefined ? null : compareReplicas(log, first, other);
+      onlooker.compared += 1;
+      if (found === null || onlooker.complained.has(found.checker)) continue;
+      onlooker.complained.add(found.checker);
+      complain(history, found);
+    }
+  }
+}
+
+function folderOf(node: Node, log: string): string {
+  if (log === METADATA) return metadataFolder(node.folder);
+  return `${node.folder}/${log.slice(0, log.indexOf(' '))}`;
+}
+
+/** The batches below the watermark, from the segments of a folder. */
+function batchesOf(disk: Disk, folder: string, { highWatermark }: ReplicaSight): Uint8Array[] {
+  const { entry } = resolve(disk.tree, folder);
+  if (entry === undefined || !isFolder(entry)) return [];
+  const bases = [...entry.entries.keys()].map((name) => offsetOf(name, '.log')).filter((base) => base >= 0);
+  bases.sort((a, b) => a - b);
+  return bases.flatMap((base) => {
+    const file = entry.entries.get(`${String(base).padStart(20, '0')}.log`);
+    if (base >= highWatermark || file === undefined || isFolder(file)) return [];
+    return split(readContent(file.content, 0, file.content.size), highWatermark);
+  });
+}
+
+/** Whole batches from the front on; behind the watermark there may be anything. */
+function split(bytes: Uint8Array, highWatermark: number): Uint8Array[] {
+  const view = dataViewOf(bytes);
+  const batches: Uint8Array[] = [];
+  for (let at = 0; ; ) {
+    const end = batchEnd(view, at, bytes.length);
+    if (end < 0 || baseOffset(view, at) >= highWatermark) return batches;
+    batches.push(bytes.subarray(at, end));
+    at = end;
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * The parts of a run, in their order.
+ *
+ * Of several nodes: forming, in which the nodes find each other and the topic is made; nothing strikes yet. Troubles:
+ * the plan's families strike while clients work, and the story's steps are taken if it has any. Heal: troubles end for
+ * good, nodes that are down are started, and must serve; of several nodes all replicas must come into sync. Then, in
+ * about half of the seeds, one of three nodes goes for ever, in one of several ways: the others must do without. Quiet:
+ * clients send nothing more, and every send must be answered within a bound. Audit: fresh readers read every partition
+ * from start to end; what they see is the truth that the history is judged by, and the replicas are compared.
+ */
+import type { Complaint, History } from '../core/verify/history.ts';
+import type { Actor } from './actor.ts';
+import { addAdministrators, addPreparer, addProducers, addReader, REQUEST_TIMEOUT_MS } from './casting.ts';
+import { areInSync, areLed, partitionsText } from './conditions.ts';
+import { chance, pick, SITE } from './dice.ts';
+import { cut } from './network/trouble.ts';
+import { compareAll } from './onlooker.ts';
+import { pauseActor } from './pause.ts';
+import { late, type Run, runOn } from './running.ts';
+import type { Plan, ScriptStep } from './scenario.ts';
+import { playScript } from './script.ts';
+import { beginTroubles, healAll } from './trouble/fire.ts';
+import { ADMINISTERING, isAdministeringDone } from './workload/administering.ts';
+import type { Observer } from './workload/observer.ts';
+import { isPrepared } from './workload/preparing.ts';
+import { PRODUCING } from './workload/producing.ts';
+import { isReadingDone } from './workload/reading.ts';
+import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
+
+/** Served again at the latest so long after the world is healed. */
+export const RECOVERY_MAX_MS = 10_000;
+/** A cluster that comes up for the first time has its topic at the latest after so long. */
+const FORMING_MAX_MS = 15_000;
+/** All replicas are in sync at the latest so long after all nodes serve. */
+const IN_SYNC_MAX_MS = 20_000;
+/** The nodes that are left lead everything at the latest so long after one has gone for ever. */
+const LEFT_MAX_MS = 15_000;
+/** Clients go on so long after that. */
+const HEALED_WORK_MS = 3_000;
+/** Every send is answered so long after the last one was made. */
+export const ANSWER_MAX_MS = 30_000;
+/** A final reader is through after so long. */
+const AUDIT_MAX_MS = 60_000;
+/** Plays all parts; what ended it early, or null. */
+export function play(run: Run, script: readonly ScriptStep[]): Complaint | null {
+  const { world, hooks, plan, history, nodes } = run;
+  try {
+    const unformed = nodes.length > 1 ? form(run) : null;
+    if (unformed !== null) return unformed;
+    beginTroubles(world, run.troubles);
+    const broken = script.length > 0 ? playScript(run, script) : null;
+    if (broken !== null) return broken;
+    if (script.length === 0) runOn(run, plan.durationMs);
+    for (const number of run.held) {
+      const actor = actorOf(world, number);
+      if (actor.down !== null) startAt(world, actor, world.nowUs);
+    }
+    run.held.clear();
+    healAll(world, run.troubles, hooks);
+    const healedUs = world.nowUs;
+    const areReady = (): boolean => nodes.every(({ isReady }) => isReady);
+    if (!runUntil(world, healedUs + RECOVERY_MAX_MS * 1000, hooks, areReady)) {
+      return late('not-back', `the node did not serve again within ${RECOVERY_MAX_MS} ms of the end of all troubles`);
+    }
+    const unsettled = nodes.length > 1 ? settle(run) : null;
+    if (unsettled !== null) return unsettled;
+    // Clients need a moment too: their back-off and their time-outs.
+    runUntil(world, world.nowUs + 2 * REQUEST_TIMEOUT_MS * 1000, hooks);
+    const servedUs = world.nowUs;
+    history.calmUs = servedUs;
+    runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
+    return finish(run, servedUs);
+  } catch (thrown) {
+    return raised(thrown);
+  }
+}
+
+function finish(run: Run, servedUs: number): Complaint | null {
+  const { world, hooks, observer, history } = run;
+  for (const actor of world.actors) {
+    const isWorking = actor.machine === PRODUCING || actor.machine === ADMINISTERING;
+    if (isWorking) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
+  }
+  if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => isQuiet(run))) {
+    const open = `${observer.openSends} sends and ${observer.openAdministrations} questions of administrators`;
+    return late('unanswered', `${open} had no answer ${ANSWER_MAX_MS} ms after the last of them`);
+  }
+  return notServed(history, servedUs) ?? audit(run);
+}
+
+/** The nodes come up, the topic is made, and clients begin. */
+function form(run: Run): Complaint | null {
+  const { world, plan, observer } = run;
+  const preparer = addPreparer(world, plan, 50_000);
+  const isThere = (): boolean => preparer.state !== undefined && isPrepared(preparer.state);
+  if (!runOn(run, FORMING_MAX_MS, isThere)) {
+    return late('not-formed', `the nodes formed no cluster with a topic within ${FORMING_MAX_MS} ms`);
+  }
+  tellLine(world, 'world', 'the cluster has its topic');
+  addClients(world, observer, plan, world.nowUs);
+  return null;
+}
+
+/** Adds all clients, which begin soon after `fromUs`. */
+export function addClients(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  addProducers(world, observer, plan, fromUs);
+  addAdministrators(world, observer, plan, fromUs);
+  addReader(world, observer, plan, 1, 'tail', fromUs + 30_000);
+  addReader(world, observer, plan, 2, 'replay', fromUs + 40_000);
+}
+
+/** All replicas come into sync; then perhaps one node goes for ever. */
+function settle(run: Run): Complaint | null {
+  const { nodes, world } = run;
+  if (!runOn(run, IN_SYNC_MAX_MS, () => areLed(nodes, nodes) && areInSync(nodes, nodes))) {
+    const sentence = `replicas were not all in sync ${IN_SYNC_MAX_MS} ms after every node served`;
+    return late('not-in-sync', `${sentence}: ${partitionsText(nodes)}`);
+  }
+  tellLine(world, 'world', `is in sync: ${partitionsText(nodes)}`);
+  if (nodes.length < 3 || !chance(world.dice, SITE.pairs, 7, 500_000)) return null;
+  const lost = pick(world.dice, SITE.pairs, 7, nodes);
+  loseForEver(run, lost);
+  const core = nodes.filter((actor) => actor !== lost);
+  if (runOn(run, LEFT_MAX_MS, () => areLed(nodes, core))) return null;
+  const sentence = `not every partition was led ${LEFT_MAX_MS} ms after one node had gone for ever`;
+  return late('not-led', `${sentence}: ${partitionsText(nodes)}`);
+}
+
+/** One node dies, stands still, or is cut off, and stays so. */
+function loseForEver({ world, hooks, held }: Run, lost: Actor): void {
+  held.add(lost.actor);
+  const way = pick(world.dice, SITE.pairs, 8, ['crash', 'powerLoss', 'pause', 'cut'] as const);
+  tellLine(world, lost.name, `is lost for good: ${way}`);
+  if (way === 'pause') pauseActor(world, lost);
+  else if (way !== 'cut') crashActor(world, lost, way === 'powerLoss', hooks);
+  else {
+    for (const { actor } of world.actors) {
+      if (actor === lost.actor) continue;
+      cut(world.network, actor, lost.actor);
+      cut(world.network, lost.actor, actor);
+    }
+  }
+}
+
+function isQuiet({ world, observer }: Run): boolean {
+  if (observer.openSends > 0) return false;
+  return world.actors.every((actor) => actor.machine !== ADMINISTERING || isAdministeringDone(actor.state));
+}
+
+/** What was asked when all was well must have been done. A topic that comes and goes may just have been gone. */
+function notServed({ sends, operations, partitions }: History, servedUs: number): Complaint | null {
+  for (const send of sends) {
+    const isSlot = partitions[send.partition]?.isSlot === true;
+    if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isSlot) continue;
+    return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
+  }
+  for (const { topic, action, startUs, unsureAttempts } of operations) {
+    if (startUs < servedUs || unsureAttempts === 0) continue;
+    return late('not-served', `to ${action.kind} ${topic}, asked when all was well, had no certain answer`);
+  }
+  return null;
+}
+
+function audit(run: Run): Complaint | null {
+  const { world, hooks, observer, plan, nodes, onlooker, history } = run;
+  const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
+  const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
+  const isRead = runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone);
+  if (nodes.length > 1) compareAll(onlooker, history, nodes);
+  return isRead ? null : late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
+}
+
+function raised(thrown: unknown): Complaint {
+  if (thrown instanceof EndlessError) return late('endless', thrown.message);
+  const error = thrown instanceof Error ? thrown : new Error('something that is no error was thrown');
+  const isAssertion = error.name === 'AssertionError';
+  const sentence = isAssertion ? error.message : `${error.name}: ${error.message}`;
+  return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence };
+}

@@ -1,0 +1,102 @@
+/**
+ * Troubles between nodes: what each family does when its moment comes.
+ *
+ * pairCut: silence between two nodes, both ways or one; both are heard by the others. isolation: one node hears none of
+ * the others, or none hears it, or both; sometimes so with clients too. keyCut: requests of one API do not get from a
+ * node to the others, nor what follows them on their connections. clog: everything from one node to another takes its
+ * time, or both ways.
+ */
+import { around, below, chance, pick, SITE } from '../dice.ts';
+import { directionKey, type NetworkDue } from '../network/network.ts';
+import { clog, cut, cutKey, heal, healSome } from '../network/trouble.ts';
+import type { TroublePlan } from '../scenario.ts';
+import { actorOf, queueNetwork, tellLine, type World } from '../world.ts';
+import { endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
+
+/** What nodes ask each other: Fetch, Vote, BeginQuorumEpoch, AlterPartition, Envelope, registration, heartbeat. */
+const KEYS: readonly number[] = [1, 52, 53, 56, 58, 62, 63];
+/** Means of what a clog adds, microseconds. */
+const CLOGS_US: readonly number[] = [5_000, 50_000, 300_000, 1_500_000];
+/** How long the network is broken between nodes, on average: below time-outs, or far beyond. Microseconds. */
+const LASTS_US: readonly number[] = [400_000, 1_500_000, 4_000_000];
+
+/** Strikes between nodes; false where there is nobody else. */
+export function strikeLinks(world: World, troubles: Troubles, { family, on }: TroublePlan): boolean {
+  if (troubles.nodes.length < 2) return false;
+  const { dice } = world;
+  const from = nodeFor(world, troubles, on).actor;
+  const others = troubles.nodes.filter((node) => node !== from);
+  const directions: number[] = [];
+  switch (family) {
+    case 'pairCut':
+      cutOff(world, from, [pick(dice, SITE.pairs, 3, others)], directions);
+      break;
+    case 'isolation': {
+      const isFromAll = chance(dice, SITE.pairs, 3, 400_000);
+      const clients = isFromAll ? world.actors.filter(({ role }) => role === 'client').map(({ actor }) => actor) : [];
+      cutOff(world, from, [...others, ...clients], directions);
+      break;
+    }
+    case 'keyCut': {
+      const apiKey = pick(dice, SITE.pairs, 4, KEYS);
+      for (const to of others) {
+        cutKey(world.network, from, to, apiKey);
+        directions.push(directionKey(from, to));
+      }
+      tellLine(world, actorOf(world, from).name, `gets no request of key ${apiKey} through to other nodes`);
+      break;
+    }
+    case 'clog': {
+      const to = pick(dice, SITE.pairs, 5, others);
+      const meanUs = pick(dice, SITE.pairs, 5, CLOGS_US);
+      clog(world.network, from, to, meanUs);
+      directions.push(directionKey(from, to));
+      const isBoth = chance(dice, SITE.pairs, 5, 500_000);
+      if (isBoth) {
+        clog(world.network, to, from, meanUs);
+        directions.push(directionKey(to, from));
+      }
+      tellLine(world, actorOf(world, from).name, `is slow to reach ${actorOf(world, to).name}: ${meanUs} us`);
+      break;
+    }
+    default:
+      return false;
+  }
+  noteHolds(world, troubles);
+  const us = around(dice, SITE.pairs, 6, pick(dice, SITE.pairs, 6, LASTS_US));
+  endLater(world, troubles, { kind: 'links', directions }, us);
+  return true;
+}
+
+/** Cuts a machine off from others, both ways or one. */
+function cutOff(world: World, from: number, others: readonly number[], directions: number[]): void {
+  const ways = below(world.dice, SITE.pairs, 3, 3);
+  for (const to of others) {
+    if (ways !== 1) directions.push(directionKey(from, to));
+    if (ways !== 1) cut(world.network, from, to);
+    if (ways !== 2) directions.push(directionKey(to, from));
+    if (ways !== 2) cut(world.network, to, from);
+  }
+  const how = ways === 0 ? 'is cut off from' : ways === 1 ? 'hears nothing of' : 'is not heard by';
+  tellLine(world, actorOf(world, from).name, `${how} ${others.map((to) => actorOf(world, to).name).join(', ')}`);
+}
+
+/** Ends what was cut or clogged. With one node every cut is the same one. */
+export function endLinks(world: World, troubles: Troubles, directions: readonly number[]): void {
+  if (troubles.nodes.length === 1) {
+    healLinks(world, troubles);
+    return;
+  }
+  const due: NetworkDue[] = [];
+  healSome(world.network, world.dice, world.nowUs, new Set(directions), due);
+  queueNetwork(world, due);
+  noteHolds(world, troubles);
+}
+
+/** Ends every cut and clog. */
+export function healLinks(world: World, troubles: Troubles): void {
+  const due: NetworkDue[] = [];
+  heal(world.network, world.dice, world.nowUs, due);
+  queueNetwork(world, due);
+  troubles.onHold(false);
+}

@@ -1,0 +1,66 @@
+/**
+ * What is known of the troubles of one run: whom they may strike, what is to end when, and how often each struck.
+ *
+ * Plain data but for what asks the run, or tells it. Only what is in `endings` ends: a number that comes up and is not
+ * there belongs to a trouble that was healed meanwhile.
+ */
+import type { Actor } from '../actor.ts';
+import { pick, SITE } from '../dice.ts';
+import type { Family, Plan, Target } from '../scenario.ts';
+import { actorOf, troubleAt, type World } from '../world.ts';
+
+/** The end of a trouble that lasts. */
+export type Ending =
+  | { readonly kind: 'fullDisk' | 'slowDisk'; readonly actor: number }
+  /** Of one life: whoever crashes is paused no more. */
+  | { readonly kind: 'pause'; readonly actor: number; readonly life: number }
+  /** What was cut or clogged, as `directionKey` names it. */
+  | { readonly kind: 'links'; readonly directions: readonly number[] };
+
+/** The troubles of one run. */
+export interface Troubles {
+  readonly plan: Plan;
+  /** The actors that are nodes. */
+  readonly nodes: readonly number[];
+  /** How often each family struck. */
+  readonly struck: Map<Family, number>;
+  /** Nothing strikes any more. */
+  isHealed: boolean;
+  /** By the number that stands in the queue. */
+  readonly endings: Map<number, Ending>;
+  /** The number of the next of them. */
+  nextEnd: number;
+  /** Which actor is what a target says; -1 for none. */
+  readonly find: (target: Target) => number;
+  /** Called with the path of a file in which a bit has flipped. */
+  readonly onRot: (path: string) => void;
+  /** Called when the network begins to hold bytes back, and when it has let all of them go. */
+  readonly onHold: (isHeld: boolean) => void;
+}
+
+/** Numbers of troubles in the queue: an index of `plan.troubles`, or this and more for what ends one. */
+export const END = 1_000;
+
+/** Ends something after `us` microseconds. */
+export function endLater(world: World, troubles: Troubles, ending: Ending, us: number): void {
+  const number = troubles.nextEnd;
+  troubles.nextEnd += 1;
+  troubles.endings.set(number, ending);
+  troubleAt(world, number, world.nowUs + us);
+}
+
+/** The node that a trouble strikes. */
+export function nodeFor(world: World, troubles: Troubles, on: Target): Actor {
+  const [first, second] = troubles.nodes;
+  if (first === undefined) throw new Error('troubles need a node');
+  if (second === undefined) return actorOf(world, first);
+  const found = on === 'any' ? -1 : troubles.find(on);
+  return actorOf(world, found >= 0 ? found : pick(world.dice, SITE.pairs, 0, troubles.nodes));
+}
+
+/** Tells whether bytes are held back anywhere, by the network or by a process that stands still. */
+export function noteHolds({ network, actors }: World, troubles: Troubles): void {
+  const { cut, clogs, keyCuts } = network;
+  const isPaused = actors.some(({ inbox }) => inbox !== null);
+  troubles.onHold(isPaused || cut.size + clogs.size + keyCuts.length > 0);
+}

@@ -1,0 +1,84 @@
+/**
+ * A process that makes the topic that is always there, in a cluster whose nodes are just coming up: it asks until it is
+ * told that the topic is there. A crash forgets that it has; the next life asks again.
+ */
+import {
+  type Admin,
+  type AdminEvent,
+  type AdminOptions,
+  adminDeadlineMs,
+  askAdmin,
+  checkAdmin,
+  createAdmin,
+  stepAdmin,
+} from '../../core/client/admin.ts';
+import { createIds } from '../../core/lib/ids.ts';
+import type { Env, Input, Outbox } from '../../core/lib/world.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import { asAnyMachine } from '../actor.ts';
+
+/** What is to be there. */
+export interface PreparingOptions {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replicas: number;
+  readonly admin: Omit<AdminOptions, 'ids' | 'seed'>;
+}
+
+/** Its state. */
+interface Preparing {
+  readonly options: PreparingOptions;
+  admin: Admin;
+  /** When it asks next; Infinity while it waits for an answer, and when it is done. */
+  askAtMs: number;
+  isDone: boolean;
+}
+
+/** Between a refusal and the next question. */
+const REST_MS = 100;
+
+function create(options: PreparingOptions): Preparing {
+  const admin = createAdmin({ ...options.admin, ids: createIds(), seed: 1 });
+  return { options, admin, askAtMs: Number.POSITIVE_INFINITY, isDone: false };
+}
+
+function step(state: Preparing, env: Env, input: Input, out: Outbox): void {
+  const events: AdminEvent[] = [];
+  switch (input.kind) {
+    case 'start':
+      state.admin = createAdmin({ ...state.options.admin, ids: createIds(), seed: input.seed });
+      state.askAtMs = env.nowMs;
+      break;
+    case 'connected':
+    case 'connectFailed':
+    case 'frame':
+    case 'sent':
+    case 'closed':
+      stepAdmin(state.admin, env, input, out, events);
+      break;
+    default:
+  }
+  if (env.nowMs >= state.askAtMs) {
+    const { topic, partitions, replicas } = state.options;
+    state.askAtMs = Number.POSITIVE_INFINITY;
+    askAdmin(state.admin, env, { kind: 'createTopic', topic, partitions, replicationFactor: replicas, configs: [] });
+  }
+  if (input.kind !== 'start') stepAdmin(state.admin, env, { kind: 'wake' }, out, events);
+  for (const { error } of events) {
+    if (error === ErrorCode.NONE || error === ErrorCode.TOPIC_ALREADY_EXISTS) state.isDone = true;
+    else state.askAtMs = env.nowMs + REST_MS;
+  }
+}
+
+/** Whether the topic is known to be there. */
+export function isPrepared(state: unknown): boolean {
+  return (state as Preparing).isDone;
+}
+
+/** The machine of a preparing process. */
+export const PREPARING = asAnyMachine<Preparing, PreparingOptions>({
+  create,
+  step,
+  deadlineMs: ({ admin, askAtMs }) => Math.min(askAtMs, adminDeadlineMs(admin)),
+  check: ({ admin }) => checkAdmin(admin),
+});

@@ -1,0 +1,84 @@
+/** The judge of replicas: what it says of sights and bytes that are sound, and of each kind that is not. */
+import { expect, test } from 'vitest';
+import { encodeBatch } from '../../core/protocol/records.ts';
+import { compareReplicas, createReplicaJudge, type ReplicaSight, seeReplica } from '../../core/verify/replicas.ts';
+
+const LEADER: ReplicaSight = {
+  log: 'orders-0',
+  node: 1,
+  life: 0,
+  isLeader: true,
+  epoch: 3,
+  isEpochKept: false,
+  start: 0,
+  end: 20,
+  highWatermark: 10,
+};
+const FOLLOWER: ReplicaSight = { ...LEADER, node: 2, isLeader: false, end: 15, highWatermark: 8 };
+
+function judge(...sights: readonly ReplicaSight[]): string[] {
+  const memory = createReplicaJudge();
+  return sights.flatMap((sight) => seeReplica(memory, sight)?.checker ?? []);
+}
+
+test('a leader, its follower, and the follower as the next leader are sound', () => {
+  const next = { ...FOLLOWER, isLeader: true, epoch: 4, highWatermark: 10 };
+  expect(judge(LEADER, FOLLOWER, { ...LEADER, highWatermark: 12 }, next, { ...next, end: 30 })).toEqual([]);
+  expect(judge(LEADER, FOLLOWER, next, { ...LEADER, isLeader: false, epoch: 4 })).toEqual([]);
+});
+
+test('two leaders of one epoch, but not two epochs, are told', () => {
+  const other = { ...FOLLOWER, isLeader: true, end: 20 };
+  expect(judge(LEADER, other)).toEqual(['two-leaders']);
+  expect(judge(LEADER, { ...other, epoch: 4 })).toEqual([]);
+  expect(judge(LEADER, { ...other, log: 'orders-1' })).toEqual([]);
+});
+
+test('an epoch that goes back is told; in another life only where it is kept on the disk', () => {
+  const back = { ...FOLLOWER, epoch: 2 };
+  expect(judge(FOLLOWER, back)).toEqual(['epoch-regression']);
+  expect(judge(FOLLOWER, { ...back, life: 1 })).toEqual([]);
+  expect(judge({ ...FOLLOWER, isEpochKept: true }, { ...back, life: 1, isEpochKept: true })).toEqual([
+    'epoch-regression',
+  ]);
+});
+
+test('a high watermark that goes back within a life, or is above the end, is told', () => {
+  expect(judge(LEADER, { ...LEADER, highWatermark: 9 })).toEqual(['watermark-regression']);
+  expect(judge(LEADER, { ...LEADER, highWatermark: 9, life: 1 })).toEqual([]);
+  expect(judge({ ...FOLLOWER, highWatermark: 16 })).toEqual(['watermark-ahead']);
+});
+
+test('a leader that lacks what anybody has shown as committed is told', () => {
+  expect(judge(LEADER, { ...FOLLOWER, isLeader: true, epoch: 4, end: 9 })).toEqual(['incomplete-leader']);
+  expect(judge(LEADER, { ...FOLLOWER, isLeader: true, epoch: 4, end: 10 })).toEqual([]);
+});
+
+function batch(baseOffset: number, count: number, text: string): Uint8Array {
+  const value = new TextEncoder().encode(text);
+  const records = Array.from({ length: count }, () => ({ timestampMs: 1, key: null, value }));
+  return encodeBatch(records, { baseOffset, leaderEpoch: 1 });
+}
+
+function replica(node: number, highWatermark: number, ...batches: Uint8Array[]) {
+  return { node, start: 0, highWatermark, batches };
+}
+
+test('replicas are compared below the smaller watermark, and above the larger start', () => {
+  const [a, b, c] = [batch(0, 2, 'a'), batch(2, 3, 'b'), batch(5, 1, 'c')];
+  const other = batch(5, 1, 'other');
+  expect(compareReplicas('log', replica(1, 6, a, b, c), replica(2, 5, a, b, other))).toBeNull();
+  expect(compareReplicas('log', replica(1, 6, a, b, c), { ...replica(2, 6, b, c), start: 2 })).toBeNull();
+  expect(compareReplicas('log', replica(1, 6, a, b, c), replica(2, 6, a, b, other))?.sentence).toContain('log@5');
+});
+
+test('a batch that is missing on one of two replicas is told', () => {
+  const [a, b] = [batch(0, 2, 'a'), batch(2, 3, 'b')];
+  const found = compareReplicas('log', replica(1, 5, a, b), replica(2, 5, a));
+  expect(found?.sentence).toBe('log@2 is missing on node 2, though below 5');
+});
+
+test('a batch of other bytes is told, though offsets and lengths agree', () => {
+  const found = compareReplicas('log', replica(1, 2, batch(0, 2, 'a')), replica(2, 2, batch(0, 2, 'b')));
+  expect(found?.checker).toBe('unequal-replicas');
+});
