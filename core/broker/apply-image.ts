@@ -10,15 +10,16 @@ import type { MetadataDelta } from '../metadata/draft.ts';
 import type { TopicDelta } from '../metadata/draft-topics.ts';
 import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../metadata/image.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
-import { exitNode } from './exit.ts';
 import { sayIdle } from './idle-settings.ts';
+import { brokersChanged } from './in-sync.ts';
 import { say } from './say.ts';
 import type { Node, Topic } from './state.ts';
-import { addPartitions, addTopic, removeTopic, settleLead } from './topics.ts';
+import { addTopic, removeTopic, updatePartitions } from './topics.ts';
 
 /** One batch is committed. */
 export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Outbox): void {
   node.image = delta.after;
+  if (delta.before.cluster !== delta.after.cluster) brokersChanged(node);
   const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
   if (isOfBrokers) applyBrokerConfig(node);
   for (const resource of delta.configs) {
@@ -35,12 +36,8 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
 /** The controller was loaded: all that is committed. */
 export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox): void {
   const { image: before } = node;
-  const others = [...view.cluster.brokers.keys()].filter((id) => id !== node.nodeId);
-  if (others.length > 0) {
-    exitNode(node, 1, `the cluster has other brokers (${others.join(', ')}); only a cluster of one is served yet`);
-    return;
-  }
   node.image = view;
+  if (before.cluster !== view.cluster) brokersChanged(node);
   applyBrokerConfig(node);
   for (const config of mapValues(view.configs)) sayIdle(node, config, out);
   applyTopics(node, env, differences(before, view), out);
@@ -59,6 +56,11 @@ function differences(before: MetadataImage, after: MetadataImage): TopicDelta[] 
   return deltas;
 }
 
+/** The topics of an earlier image are kept here: from now on they are those of the current one. */
+export function catchUp(node: Node, env: Env, before: MetadataImage, out: Outbox): void {
+  if (before.topics !== node.image.topics) applyTopics(node, env, differences(before, node.image), out);
+}
+
 function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: Outbox): void {
   if (!node.topics.isLoaded) return;
   // What goes, goes first: its name may come again in the same batch.
@@ -69,11 +71,7 @@ function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: O
   for (const { after, partitions } of deltas) {
     if (after === null) continue;
     const topic = node.topics.byId.get(after.id) ?? createTopic(node, after, out);
-    for (const index of partitions) {
-      const partition = topic.partitions[index];
-      if (partition !== undefined) settleLead(node, partition, out);
-    }
-    addPartitions(node, topic, after.partitions.length, out);
+    updatePartitions(node, env, topic, after, partitions, out);
   }
 }
 
@@ -112,6 +110,7 @@ export interface TopicConfig {
 
 function applyTopicConfig(topic: Topic, config: TopicConfig): void {
   for (const partition of topic.partitions) {
+    if (partition === null) continue;
     partition.log.config = config.log;
     partition.leader.inSyncMin = config.inSyncMin;
   }

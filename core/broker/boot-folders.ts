@@ -12,9 +12,9 @@ import { encodeUtf8 } from '../lib/utf8.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import type { LogFound } from '../log/types.ts';
-import type { TopicImage } from '../metadata/image.ts';
+import { EMPTY_IMAGE, type MetadataImage, type TopicImage } from '../metadata/image.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
-import { configFor } from './apply-image.ts';
+import { catchUp, configFor } from './apply-image.ts';
 import { ask, type Boot, bootFoldersRead, type DiskAnswer, refuse } from './boot.ts';
 import { dropForeignRested, linesFor, purgeLines } from './boot-lines.ts';
 import { bootLogsDone } from './boot-serve.ts';
@@ -28,12 +28,13 @@ import {
   parsePartitionMetadata,
   partitionName,
 } from './files.ts';
+import { settleRole } from './partition-role.ts';
 import { createPartition, openPartition } from './partitions.ts';
 import { setAsideName } from './removal.ts';
 import { seeRested, wakeRested } from './rested.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
-import { addTopic, settleLead } from './topics.ts';
+import { addTopic } from './topics.ts';
 
 /** Folders that are looked into, and logs that are opened, at one time. */
 export const FOLDERS_AT_ONCE_MAX = 64;
@@ -61,11 +62,13 @@ export interface BootFolders {
   readonly deleted: string[];
   /** Folder names whose checkpoint lines are about an earlier topic, and whether the image has the name again. */
   readonly stale: Map<string, boolean>;
+  /** The image whose topics were taken over; what has changed since is caught up with when their logs are open. */
+  takenOver: MetadataImage;
 }
 
 /** Nothing found yet. */
 export function createBootFolders(): BootFolders {
-  return { found: [], next: 0, toOpen: [], opening: 0, deleted: [], stale: new Map() };
+  return { found: [], next: 0, toOpen: [], opening: 0, deleted: [], stale: new Map(), takenOver: EMPTY_IMAGE };
 }
 
 /** Says what each name in the log directory is: the folders of logs at rest need nothing more. */
@@ -170,7 +173,7 @@ function takePurged(node: Node, env: Env, boot: Boot, input: DiskAnswer, file: s
 
 /** Takes the topics of the image over, and mends their folders. */
 function takeOverAll(node: Node, env: Env, boot: Boot, out: Outbox): void {
-  node.topics.isLoaded = true;
+  boot.folders.takenOver = node.image;
   for (const [name, isWanted] of boot.folders.stale) {
     if (isWanted) continue;
     node.topics.leaving.set(name, null);
@@ -202,10 +205,16 @@ function takeOver(node: Node, env: Env, boot: Boot, image: TopicImage, byName: M
   const topic = addTopic(node, image.name, image.id);
   const config = configFor(node, image.name);
   for (let index = 0; index < image.partitions.length; index++) {
-    const partition = createPartition(node, topic, config);
+    if (image.partitions[index]?.replicas.includes(node.nodeId) !== true) {
+      topic.partitions.push(null);
+      continue;
+    }
+    const partition = createPartition(node, topic, index, config);
     if (wakeRested(boot.rested, partition.log, image.id, env)) {
       partition.phase = 'log';
-      settleLead(node, partition, out);
+      // Only what was committed to its end was left at rest.
+      partition.leader.highWatermark = partition.log.end;
+      settleRole(node, env, partition, out);
       continue;
     }
     const name = partitionName(image.name, index);
@@ -264,6 +273,8 @@ export function openLogs(node: Node, env: Env, boot: Boot, out: Outbox): void {
     openPartition(node, env, partition, foundOf(boot, partition), out);
   }
   if (folders.opening > 0) return;
+  node.topics.isLoaded = true;
+  catchUp(node, env, folders.takenOver, out);
   bootLogsDone(node, env, boot, out);
   scheduleCheckpoints(node);
 }

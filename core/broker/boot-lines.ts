@@ -46,7 +46,9 @@ export function dropForeignRested(node: Node, boot: Boot): void {
   let hasChanged = false;
   for (const [name, { id, places }] of [...topics]) {
     const image = topicByName(node.image, name);
-    if (image?.id === id && image.partitions.length >= places.length) continue;
+    const isHere = (place: number, at: number): boolean =>
+      place <= 0 || image?.partitions[at]?.replicas.includes(node.nodeId) === true;
+    if (image?.id === id && places.every(isHere)) continue;
     hasChanged = true;
     topics.delete(name);
     for (const [partition, place] of places.entries()) {
@@ -85,9 +87,9 @@ function findStale(node: Node, boot: Boot): void {
       const parsed = parseFolderName(name);
       if (name === METADATA_FOLDER || parsed === null) continue;
       const image = topicByName(node.image, parsed.topic);
-      const isWanted = image !== undefined && parsed.partition < image.partitions.length;
+      const isWanted = image?.partitions[parsed.partition]?.replicas.includes(node.nodeId) === true;
       const id = ids.get(name);
-      if (isWanted && (id === image.id || id === null)) continue;
+      if (isWanted && (id === image?.id || id === null)) continue;
       const setAside = setAsideName(parsed.topic, parsed.partition, ZERO_UUID, 'delete');
       const wasDeleted = setAsides.has(setAside.slice(0, setAside.lastIndexOf('.')));
       // A lost folder keeps its offsets, so that none is given out twice, unless the log could not begin there.

@@ -10,8 +10,10 @@
 import { assert } from '../lib/assert.ts';
 import { encodeUtf8, utf8Size, writeUtf8 } from '../lib/utf8.ts';
 import { recoveryPoint } from '../log/log.ts';
+import { raftRecoveryPoint } from '../raft/raft.ts';
 import { HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 import { addLineName, type LineNames } from './line-names.ts';
+import { highWatermarkOf } from './partition-role.ts';
 import type { Node, Partition, Topic } from './state.ts';
 
 /** Between two slices, ms: what came meanwhile goes first. */
@@ -109,39 +111,44 @@ function addLines(round: Round, partitionsMax: number): void {
 function addTopicLines(round: Round, { name, partitions }: Topic, end: number): void {
   const nameBytes = utf8Size(name);
   for (; round.partition < end; round.partition++) {
-    const partition = partitions[round.partition] as Partition;
+    const partition = partitions[round.partition] ?? null;
     // One that waits for its name must not be mentioned: its name would never be free.
-    const hasLog = partition.phase === 'log' && partition.log.state !== 'opening';
-    const offset = hasLog ? offsetFor(round.name, partition) : -1;
+    if (partition === null || partition.phase !== 'log' || partition.log.state === 'opening') continue;
+    const offset = offsetFor(round.name, partition);
     if (offset >= 0) addLine(round, name, nameBytes, partition.index, offset);
   }
 }
 
 /** What the line of a partition says in a file; -1 for none. */
 function offsetFor(name: string, partition: Partition): number {
-  const { log, leader } = partition;
+  const { log, lowered } = partition;
+  const most = lowered === null ? Number.POSITIVE_INFINITY : lowered.isReset ? 0 : lowered.offset;
   switch (name) {
-    case HIGH_WATERMARKS:
-      assert(leader.highWatermark <= log.durable, 'a high watermark lies beyond what is durable');
-      return leader.highWatermark;
+    case HIGH_WATERMARKS: {
+      const offset = highWatermarkOf(partition);
+      assert(offset <= log.durable, 'a high watermark lies beyond what is durable');
+      return Math.min(offset, most);
+    }
     case RECOVERY_POINTS: {
       const offset = recoveryPoint(log);
       assert(offset <= log.durable, 'a recovery point lies beyond what is durable');
       partition.uncheckpointedBytes = 0;
-      return offset;
+      return Math.min(offset, most);
     }
     default: {
       assert(name === LOG_STARTS, 'a checkpoint that is not one');
-      const offset = Math.max(log.start, partition.wantedStart);
+      const start = Math.max(log.start, partition.wantedStart);
+      const offset = lowered?.isReset === true ? lowered.offset : Math.min(start, most);
       return offset > 0 ? offset : -1;
     }
   }
 }
 
 function addMetadataLog(node: Node, round: Round): void {
-  const log = node.controller?.quorum.raft.log;
-  if (log?.state !== 'open') return;
-  addLine(round, log.topic, utf8Size(log.topic), log.partition, recoveryPoint(log));
+  const raft = node.controller?.quorum.raft;
+  if (raft?.log.state !== 'open') return;
+  const { topic, partition } = raft.log;
+  addLine(round, topic, utf8Size(topic), partition, raftRecoveryPoint(raft));
 }
 
 function addLine(round: Round, topic: string, topicBytes: number, partition: number, offset: number): void {

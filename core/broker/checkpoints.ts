@@ -23,6 +23,7 @@ import { marksWritten, type Starts, startsWritten } from './delete-records.ts';
 import { exitNode } from './exit.ts';
 import { type CheckpointLine, formatCheckpoint, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 import { addLineName, addLineNames, createLineNames, hasLineName, type LineNames } from './line-names.ts';
+import { createLowering, type Lowering, settleLowered } from './lowering.ts';
 import { linesGone, type Removal, removeSetAside } from './removal.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
@@ -43,10 +44,13 @@ export interface CheckpointFile {
   round: Round | null;
   /** About the size of the file, bytes. */
   sizeBytes: number;
-  /** It holds a line that must go. */
-  isDropDue: boolean;
+  /** It holds a line that must go, or must say less. */
+  isRewriteDue: boolean;
   /** After a failure: it is not tried again before, `env.nowMs`. */
   retryMs: number;
+  /** How many replacements were begun in this life, and the number of the last that is in place. */
+  begun: number;
+  written: number;
 }
 
 /** The state of the checkpoint files. */
@@ -76,6 +80,8 @@ export interface Checkpoints extends Timed {
   readonly files: ReadonlyMap<string, CheckpointFile>;
   /** Folder names whose lines must go before the name is free, and the removals that wait for it. */
   readonly dropping: Map<string, Removal | null>;
+  /** Cuts of logs that wait for the files. */
+  readonly lowering: Lowering;
 }
 
 /** Nothing written yet. */
@@ -97,11 +103,13 @@ export function createCheckpoints(owner: number): Checkpoints {
     starts: { ticket: 0, writing: [], next: [] },
     files: new Map([RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS].map((name) => [name, createFile()])),
     dropping: new Map(),
+    lowering: createLowering(),
   };
 }
 
 function createFile(): CheckpointFile {
-  return { names: createLineNames(), writing: null, round: null, sizeBytes: 0, isDropDue: false, retryMs: 0 };
+  const never = { sizeBytes: 0, isRewriteDue: false, retryMs: 0, begun: 0, written: 0 };
+  return { names: createLineNames(), writing: null, round: null, ...never };
 }
 
 /** Clients are served from now on: the intervals begin. */
@@ -139,7 +147,7 @@ export function dropLines(node: Node, env: Env, name: string, removal: Removal |
   for (const file of files.values()) {
     if (!mentions(file, name)) continue;
     isMentioned = true;
-    if (hasLineName(file.writing ?? file.names, name)) file.isDropDue = true;
+    if (hasLineName(file.writing ?? file.names, name)) file.isRewriteDue = true;
   }
   if (!isMentioned) {
     linesGone(node, name, removal, out);
@@ -188,7 +196,7 @@ function writeDue(node: Node, env: Env, isServing: boolean, out: Outbox): void {
     checkpoints.isRecoveryDue = true;
   }
   const recovery = fileOf(node, RECOVERY_POINTS);
-  const wantsRecovery = recovery.isDropDue || (isServing && checkpoints.isRecoveryDue);
+  const wantsRecovery = recovery.isRewriteDue || (isServing && checkpoints.isRecoveryDue);
   if (wantsRecovery && checkpoints.recoveryTicket === 0 && nowMs >= recovery.retryMs) {
     checkpoints.isRecoveryDue = false;
     checkpoints.recoveryWrittenMs = nowMs;
@@ -196,7 +204,7 @@ function writeDue(node: Node, env: Env, isServing: boolean, out: Outbox): void {
     beginRound(node, RECOVERY_POINTS, owner, checkpoints.recoveryTicket);
   }
   const marks = fileOf(node, HIGH_WATERMARKS);
-  const wantsMarks = marks.isDropDue || checkpoints.areMarksWanted || (checkpoints.isDirty && isDue);
+  const wantsMarks = marks.isRewriteDue || checkpoints.areMarksWanted || (checkpoints.isDirty && isDue);
   if (wantsMarks && checkpoints.highWatermarkTicket === 0 && nowMs >= marks.retryMs) {
     checkpoints.isDirty = false;
     checkpoints.areMarksAwaited = checkpoints.areMarksWanted;
@@ -207,7 +215,7 @@ function writeDue(node: Node, env: Env, isServing: boolean, out: Outbox): void {
   }
   const begins = fileOf(node, LOG_STARTS);
   // Starts that wait for high watermarks take the lines along.
-  if (begins.isDropDue && starts.ticket === 0 && starts.writing.length === 0 && nowMs >= begins.retryMs) {
+  if (begins.isRewriteDue && starts.ticket === 0 && starts.writing.length === 0 && nowMs >= begins.retryMs) {
     starts.ticket = nextTicket(node.ids);
     beginRound(node, LOG_STARTS, owner, starts.ticket);
   }
@@ -251,7 +259,8 @@ function beginWriting(file: CheckpointFile): LineNames {
   // Two are under way only in a stop: any of them may be what stays.
   if (file.writing !== null) addLineNames(file.names, file.writing);
   file.writing = createLineNames();
-  file.isDropDue = false;
+  file.isRewriteDue = false;
+  file.begun += 1;
   return file.writing;
 }
 
@@ -263,7 +272,7 @@ export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Out
   let isRetried = true;
   if (input.ticket === checkpoints.starts.ticket) {
     settleWrite(node, env, LOG_STARTS, isDone);
-    isRetried = fileOf(node, LOG_STARTS).isDropDue;
+    isRetried = fileOf(node, LOG_STARTS).isRewriteDue;
     startsWritten(node, env, input, out);
   } else if (input.ticket === checkpoints.recoveryTicket) {
     checkpoints.recoveryTicket = 0;
@@ -291,6 +300,7 @@ export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Out
     }
   }
   freeDropped(node, out);
+  settleLowered(node, env, out);
   wakeCheckpoints(node, env, out);
 }
 
@@ -300,10 +310,11 @@ export function settleWrite(node: Node, env: Env, name: string, isDone: boolean)
   if (isDone && file.writing !== null) file.names = file.writing;
   else if (file.writing !== null) addLineNames(file.names, file.writing);
   file.writing = null;
+  if (isDone) file.written = file.begun;
   file.retryMs = isDone ? 0 : env.nowMs + RETRY_MS;
   if (isDone) return;
   for (const dropped of node.checkpoints.dropping.keys()) {
-    if (hasLineName(file.names, dropped)) file.isDropDue = true;
+    if (hasLineName(file.names, dropped)) file.isRewriteDue = true;
   }
 }
 
@@ -348,17 +359,17 @@ export function scheduleCheckpoints(node: Node): void {
   const isServing = node.stage === 'serving';
   let deadlineMs = Number.POSITIVE_INFINITY;
   if (mayWrite(node) && checkpoints.highWatermarkTicket === 0) {
-    if (marks.isDropDue || checkpoints.areMarksWanted) deadlineMs = marks.retryMs;
+    if (marks.isRewriteDue || checkpoints.areMarksWanted) deadlineMs = marks.retryMs;
     else if (isServing && checkpoints.isDirty) {
       deadlineMs = Math.max(marks.retryMs, checkpoints.writtenMs + highWatermarkMs(node));
     }
   }
-  const wantsRecovery = recovery.isDropDue || (isServing && checkpoints.isRecoveryDue);
+  const wantsRecovery = recovery.isRewriteDue || (isServing && checkpoints.isRecoveryDue);
   if (mayWrite(node) && wantsRecovery && checkpoints.recoveryTicket === 0) {
     deadlineMs = Math.min(deadlineMs, recovery.retryMs);
   }
   const { starts } = checkpoints;
-  if (mayWrite(node) && begins.isDropDue && starts.ticket === 0 && starts.writing.length === 0) {
+  if (mayWrite(node) && begins.isRewriteDue && starts.ticket === 0 && starts.writing.length === 0) {
     deadlineMs = Math.min(deadlineMs, begins.retryMs);
   }
   if (mayWrite(node) && [recovery, marks, begins].some(({ round }) => round !== null)) {

@@ -9,6 +9,7 @@ import { READ_BYTES_MAX } from '../log/cold.ts';
 import { aheadBytes, readAhead } from '../log/log.ts';
 import type { ReadOutcome } from '../log/types.ts';
 import type { FetchSlot } from './fetch-sessions.ts';
+import { highWatermarkOf } from './partition-role.ts';
 import type { Node, Partition } from './state.ts';
 
 /** The share of tidemark.responses.max.bytes that may be spent on reading ahead. */
@@ -37,7 +38,7 @@ export function beginAhead(node: Node, env: Env, wanted: WantedAhead, out: Outbo
   const spentBytes = node.responseBytes + node.readingBytes + node.aheadBytes;
   if (node.aheadBytes + sizeBytesMax > budgetBytes * AHEAD_SHARE || spentBytes > budgetBytes / 2) return;
   if (partition.phase !== 'log') return;
-  readAhead(partition.log, env, { offset, sizeBytesMax, upTo: partition.leader.highWatermark }, out);
+  readAhead(partition.log, env, { offset, sizeBytesMax, upTo: highWatermarkOf(partition) }, out);
   recountAhead(node, partition);
 }
 

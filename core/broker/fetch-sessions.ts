@@ -1,11 +1,12 @@
 /**
  * Fetch sessions (KIP-227): what a client reads, remembered between its fetches.
  *
- * A session is a standing subscription. When a partition's high watermark moves, its subscriptions are marked dirty;
- * a fetch visits dirty ones only, in rotation, and leaves those dirty that may have more to say. A fetch without a
- * session is served the same way, by a session that lives as long as the fetch. At most
- * max.incremental.fetch.session.cache.slots sessions are remembered; a newcomer may take the place of one that was
- * not used for STALE_MS, or of a smaller one that is older than that. A crash forgets all: clients start anew.
+ * A session is a standing subscription. When a partition's high watermark moves, its subscriptions are marked dirty,
+ * and those of replicas already when something is appended; a fetch visits dirty ones only, in rotation, and leaves
+ * those dirty that may have more to say. A fetch without a session is served the same way, by a session that lives as
+ * long as the fetch. At most max.incremental.fetch.session.cache.slots sessions are remembered; a newcomer may take the
+ * place of one that was not used for STALE_MS, or of a smaller one that is older than that, but no client takes that of
+ * a replica. A crash forgets all: clients start anew.
  */
 import { assert } from '../lib/assert.ts';
 import type { Timed } from '../lib/heap.ts';
@@ -53,6 +54,8 @@ export interface FetchSession {
   epoch: number;
   /** Whether the client names topics by id: it may not change its mind within a session. */
   readonly usesTopicIds: boolean;
+  /** Another broker follows with it. */
+  readonly isReplica: boolean;
   readonly subscriptions: Map<string, Subscription>;
   /** Those that may have something to say, the longest waiting first. Holds forgotten ones too. */
   readonly dirty: Queue<Subscription>;
@@ -82,7 +85,10 @@ export interface Fetch extends Timed {
   readonly maxBytes: number;
   readonly untilMs: number;
   readonly isolationLevel: number;
+  /** The broker that follows; -1 for a client. */
   readonly replicaId: number;
+  /** Where the client stands; empty where it does not say. */
+  readonly rackId: string;
   stage: 'collecting' | 'reading' | 'parked' | 'ripe' | 'done';
   slots: FetchSlot[];
   /** Reads from files that have not ended. */
@@ -104,16 +110,25 @@ export function createSessions(): Sessions {
   return { byId: new Map(), seed: 1 };
 }
 
+/** What kind of session is wanted. */
+export interface SessionOptions {
+  readonly isRemembered: boolean;
+  readonly usesTopicIds: boolean;
+  readonly isReplica: boolean;
+  /** Partitions that it will have. */
+  readonly size: number;
+  readonly slotsMax: number;
+  readonly nowMs: number;
+}
+
 /** A session without partitions; remembered under an id if there is room, and then its first epoch is 1. */
-export function createSession(
-  sessions: Sessions,
-  options: { isRemembered: boolean; usesTopicIds: boolean; size: number; slotsMax: number; nowMs: number },
-): FetchSession {
-  const isRemembered = options.isRemembered && makeRoom(sessions, options.size, options.slotsMax, options.nowMs);
+export function createSession(sessions: Sessions, options: SessionOptions): FetchSession {
+  const isRemembered = options.isRemembered && makeRoom(sessions, options);
   const session: FetchSession = {
     id: isRemembered ? freshId(sessions) : 0,
     epoch: 1,
     usesTopicIds: options.usesTopicIds,
+    isReplica: options.isReplica,
     subscriptions: new Map(),
     dirty: createQueue(),
     parked: null,
@@ -227,13 +242,13 @@ function unsubscribe(subscription: Subscription): void {
   subscription.place = -1;
 }
 
-/** Whether a session of `size` partitions may be remembered; may forget another for it. */
-function makeRoom(sessions: Sessions, size: number, slotsMax: number, nowMs: number): boolean {
+/** Whether such a session may be remembered; may forget another for it. */
+function makeRoom(sessions: Sessions, { size, slotsMax, nowMs, isReplica }: SessionOptions): boolean {
   if (sessions.byId.size < slotsMax) return true;
   let oldest: FetchSession | null = null;
   let smallest: FetchSession | null = null;
   for (const session of sessions.byId.values()) {
-    if (session.parked !== null) continue;
+    if (session.parked !== null || (session.isReplica && !isReplica)) continue;
     if (oldest === null || session.usedMs < oldest.usedMs) oldest = session;
     if (nowMs - session.createdMs < STALE_MS) continue;
     if (smallest === null || session.subscriptions.size < smallest.subscriptions.size) smallest = session;

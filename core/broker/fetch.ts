@@ -7,16 +7,26 @@
  *
  * Whole batches only; the first is given even when it is larger than the client's limit, so that a reader always
  * moves. Readers see nothing at or above the high watermark; without transactions the last stable offset is the same.
+ * Other replicas see all that is written, synced or not (`replication/serve.ts`); that the high watermark has moved
+ * they hear with their next answer. A replica that follows serves clients too (KIP-392).
  */
 import { assert } from '../lib/assert.ts';
 import { setDeadline } from '../lib/heap.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { READ_BYTES_MAX } from '../log/cold.ts';
-import { endOffsetForEpoch, readLog } from '../log/log.ts';
+import { readLog } from '../log/log.ts';
+import { writtenEnd } from '../log/settle.ts';
 import type { ReadOutcome } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { FetchResponse } from '../protocol/messages/01-fetch.ts';
-import { fence } from '../replication/leader.ts';
+import {
+  type Asked,
+  judgeClient,
+  judgeReader,
+  judgeReplica,
+  preferredReplica,
+  type Verdict,
+} from '../replication/serve.ts';
 import { answer, release } from './answers.ts';
 import { readOn } from './fetch-ahead.ts';
 import {
@@ -29,6 +39,8 @@ import {
   nextDirty,
   type Subscription,
 } from './fetch-sessions.ts';
+import { currentLeader, endpointsOf, missingError } from './leaders.ts';
+import { highWatermarkOf } from './partition-role.ts';
 import { touch } from './partitions.ts';
 import type { Node, Partition } from './state.ts';
 
@@ -36,9 +48,14 @@ const KEY = 1;
 const READ_COMMITTED = 1;
 /** The first version whose answers name the leader that a client should ask (KIP-951). */
 const CURRENT_LEADER_SINCE = 16;
+/** The first version in which clients may be sent to a follower (KIP-392). */
+const NEARBY_SINCE = 11;
+/** The end of Kafka's name for the selector of replicas by rack. */
+const RACK_AWARE = 'RackAwareReplicaSelector';
 const NO_EPOCH = { epoch: -1, endOffset: -1 };
 const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
 const NO_SNAPSHOT = { endOffset: -1, epoch: -1 };
+const NO_ENDPOINTS: FetchResponse['nodeEndpoints'] = [];
 const NO_RECORDS = new Uint8Array(0);
 
 /** Visits what is dirty; answers, parks, or waits for files. The stage that the fetch is in then. */
@@ -87,10 +104,38 @@ export function markCommitted(node: Node, partition: Partition, sizeBytes: numbe
   for (let i = 0; i < subscriptions.length; i++) {
     const subscription = subscriptions[i]!;
     markDirty(subscription);
-    const fetch = subscription.session.parked;
-    if (fetch === null || fetch.stage !== 'parked') continue;
-    fetch.bytes += sizeBytes;
-    if (fetch.bytes >= fetch.minBytes) ripen(node, fetch);
+    if (!subscription.session.isReplica) nourish(node, subscription.session.parked, sizeBytes);
+  }
+}
+
+/** The disk may have taken batches of a partition that other replicas follow: they may have something to fetch. */
+export function markWritten(node: Node, partition: Partition): void {
+  const { subscriptions, appendedBytes, log } = partition;
+  const end = writtenEnd(log);
+  if (end <= partition.toldEnd) return;
+  partition.toldEnd = end;
+  partition.appendedBytes = 0;
+  for (let i = 0; i < subscriptions.length; i++) {
+    const subscription = subscriptions[i]!;
+    if (!subscription.session.isReplica) continue;
+    markDirty(subscription);
+    nourish(node, subscription.session.parked, appendedBytes);
+  }
+}
+
+/** There are so many bytes more for a fetch that waits. */
+function nourish(node: Node, fetch: Fetch | null, sizeBytes: number): void {
+  if (fetch === null || fetch.stage !== 'parked') return;
+  fetch.bytes += sizeBytes;
+  if (fetch.bytes >= fetch.minBytes) ripen(node, fetch);
+}
+
+/** The partition has another leader, or the same under another epoch: whoever reads it hears of that at once. */
+export function markMoved(node: Node, partition: Partition): void {
+  for (const subscription of partition.subscriptions) {
+    markDirty(subscription);
+    const { parked } = subscription.session;
+    if (parked !== null) ripen(node, parked);
   }
 }
 
@@ -148,41 +193,50 @@ function visit(
   const { asked } = subscription;
   const partition = subscription.partition ?? findPartition(node, subscription);
   if (partition === null) {
-    const isTopicId = subscription.session.usesTopicIds && node.topics.byId.get(subscription.topicId) === undefined;
-    const error = isTopicId ? ErrorCode.UNKNOWN_TOPIC_ID : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
-    const slot = refuse(fetch, subscription, error);
+    const { topicId, topic, index } = subscription;
+    const error = missingError(node, subscription.session.usesTopicIds ? { topicId } : { name: topic }, index);
+    const slot = refuse(node, fetch, subscription, error);
     slot.answer.abortedTransactions = [];
     return slot;
   }
-  const { log, leader } = partition;
-  // Only brokers in the replica set may fetch as replicas, and this node is the whole set.
-  if (fetch.replicaId >= 0) {
-    return refuse(fetch, subscription, ErrorCode.NOT_LEADER_OR_FOLLOWER, node.nodeId, leader.epoch);
+  const verdict = judge(fetch, partition, asked);
+  if (verdict.kind === 'error') return refuse(node, fetch, subscription, verdict.error);
+  if (verdict.kind === 'diverging') {
+    const slot = blank(fetch, subscription, partition);
+    slot.answer.divergingEpoch = { epoch: verdict.epoch, endOffset: verdict.endOffset };
+    fetch.hasErrors = true; // News that must not wait for bytes.
+    return slot;
   }
-  // To a fetch every epoch below 0 says nothing, as with Kafka.
-  const fenced = fence(leader, Math.max(asked.currentLeaderEpoch, -1));
-  if (fenced === ErrorCode.FENCED_LEADER_EPOCH) {
-    return refuse(fetch, subscription, fenced, node.nodeId, leader.epoch);
-  }
-  // The client is ahead of this leader: it has nothing to learn from it.
-  if (fenced !== ErrorCode.NONE) return refuse(fetch, subscription, fenced);
-  if (asked.lastFetchedEpoch >= 0) {
-    const known = endOffsetForEpoch(log, asked.lastFetchedEpoch);
-    if (known.endOffset < 0) return refuse(fetch, subscription, ErrorCode.OFFSET_OUT_OF_RANGE);
-    if (known.leaderEpoch < asked.lastFetchedEpoch || known.endOffset < asked.fetchOffset) {
-      const slot = blank(fetch, subscription, partition);
-      slot.answer.divergingEpoch = { epoch: known.leaderEpoch, endOffset: known.endOffset };
-      fetch.hasErrors = true; // News that must not wait for bytes.
-      return slot;
-    }
-  }
-  if (asked.fetchOffset < log.start || asked.fetchOffset > log.end) {
-    return refuse(fetch, subscription, ErrorCode.OFFSET_OUT_OF_RANGE);
+  const nearer = fetch.rackId === '' ? -1 : nearerReplica(node, partition, fetch.rackId, asked.fetchOffset);
+  if (nearer >= 0) {
+    const slot = blank(fetch, subscription, partition);
+    slot.answer.preferredReadReplica = nearer;
+    fetch.hasErrors = true; // As above.
+    return slot;
   }
   const hasNews =
-    fetch.isFull || leader.highWatermark !== subscription.toldHighWatermark || log.start !== subscription.toldLogStart;
-  if (asked.fetchOffset >= leader.highWatermark) return hasNews ? blank(fetch, subscription, partition) : null;
-  return readSome(node, env, fetch, subscription, partition, left, out);
+    fetch.isFull ||
+    highWatermarkOf(partition) !== subscription.toldHighWatermark ||
+    partition.log.start !== subscription.toldLogStart;
+  if (asked.fetchOffset >= verdict.upTo) return hasNews ? blank(fetch, subscription, partition) : null;
+  return readSome(node, env, fetch, subscription, partition, verdict.upTo, left, out);
+}
+
+/** Clients of older versions read from leaders only: they do not know that there is another choice. */
+function judge(fetch: Fetch, { leader, followed }: Partition, asked: Asked): Verdict {
+  if (fetch.replicaId >= 0) return judgeReplica(leader, fetch.replicaId, asked);
+  if (followed !== null && fetch.request.version >= NEARBY_SINCE) return judgeReader(followed, asked);
+  return judgeClient(leader, asked);
+}
+
+/** A replica in the client's rack that it should rather read from; -1 for none. */
+function nearerReplica(node: Node, { leader }: Partition, rackId: string, offset: number): number {
+  if (leader.inSync === null || !isRackAware(node.config['replica.selector.class'])) return -1;
+  return preferredReplica(leader, node.image.cluster.brokers, rackId, offset);
+}
+
+function isRackAware(selector: string | null): boolean {
+  return selector?.endsWith(RACK_AWARE) === true;
 }
 
 function readSome(
@@ -191,6 +245,7 @@ function readSome(
   fetch: Fetch,
   subscription: Subscription,
   partition: Partition,
+  upTo: number,
   left: number,
   out: Outbox,
 ): FetchSlot | null {
@@ -205,7 +260,7 @@ function readSome(
     {
       offset: asked.fetchOffset,
       sizeBytesMax: Math.max(most, 0),
-      upTo: partition.leader.highWatermark,
+      upTo,
       minOne: isFirst,
     },
     out,
@@ -249,21 +304,17 @@ function fill(fetch: Fetch, reply: FetchAnswer, outcome: ReadOutcome): void {
 }
 
 function blank(fetch: Fetch, subscription: Subscription, partition: Partition): FetchSlot {
-  const { highWatermark } = partition.leader;
-  return slotOf(fetch, subscription, ErrorCode.NONE, highWatermark, partition.log.start);
+  return slotOf(fetch, subscription, ErrorCode.NONE, highWatermarkOf(partition), partition.log.start);
 }
 
-function refuse(
-  fetch: Fetch,
-  subscription: Subscription,
-  error: ErrorCode,
-  leaderId = -1,
-  leaderEpoch = -1,
-): FetchSlot {
+/** With the error, where it helps: who leads as far as this node knows (KIP-951). */
+function refuse(node: Node, fetch: Fetch, subscription: Subscription, error: ErrorCode): FetchSlot {
   fetch.hasErrors = true;
   const slot = slotOf(fetch, subscription, error, -1, -1);
-  const canSay = fetch.request.version >= CURRENT_LEADER_SINCE;
-  if (leaderId >= 0 && canSay) slot.answer.currentLeader = { leaderId, leaderEpoch };
+  const isMoved = error === ErrorCode.NOT_LEADER_OR_FOLLOWER || error === ErrorCode.FENCED_LEADER_EPOCH;
+  if (!isMoved || fetch.request.version < CURRENT_LEADER_SINCE) return slot;
+  const { session, topicId, topic, index } = subscription;
+  slot.answer.currentLeader = currentLeader(node, session.usesTopicIds ? { topicId } : { name: topic }, index);
   return slot;
 }
 
@@ -321,6 +372,7 @@ function finishFetch(node: Node, fetch: Fetch): void {
   fetch.stage = 'done';
   const { session, request, slots } = fetch;
   const responses: FetchResponse['responses'] = [];
+  let leaders: Set<number> | null = null;
   let last: FetchResponse['responses'][number] | null = null;
   for (let i = 0; i < slots.length; i++) {
     const { subscription, answer: reply } = slots[i]!;
@@ -330,10 +382,13 @@ function finishFetch(node: Node, fetch: Fetch): void {
       responses.push(last);
     }
     last.partitions.push(reply);
+    if (reply.currentLeader.leaderId >= 0) leaders = (leaders ?? new Set<number>()).add(reply.currentLeader.leaderId);
     subscription.toldHighWatermark = reply.highWatermark;
     subscription.toldLogStart = reply.logStartOffset;
   }
   fetch.slots = [];
-  answer(node, request, KEY, { throttleTimeMs: 0, errorCode: ErrorCode.NONE, sessionId: session.id, responses });
+  const nodeEndpoints = leaders === null ? NO_ENDPOINTS : endpointsOf(node, request.connection, leaders);
+  const errorCode = ErrorCode.NONE;
+  answer(node, request, KEY, { throttleTimeMs: 0, errorCode, sessionId: session.id, responses, nodeEndpoints });
   if (session.id === 0) dropSession(node.sessions, session);
 }

@@ -28,17 +28,20 @@ import type { TopicConfig } from './apply-image.ts';
 import { bootPartitionOpened } from './boot.ts';
 import { noteCommitted } from './checkpoints.ts';
 import { exitNode } from './exit.ts';
-import { markCommitted, takeRead } from './fetch.ts';
+import { markCommitted, markWritten, takeRead } from './fetch.ts';
 import { readOn, recountAhead } from './fetch-ahead.ts';
 import { partitionName } from './files.ts';
+import { settleInSync } from './in-sync.ts';
+import { noteClaimedStart } from './lowering.ts';
+import { takeRoleEvent } from './partition-role.ts';
 import { complain } from './say.ts';
 import type { Node, Partition, Topic } from './state.ts';
 import { stopPartitionClosed } from './stop.ts';
 import { partitionOpened } from './topics.ts';
 
-/** Makes the partition's machine; `openPartition` asks for its files. Its number must be the next of the topic. */
-export function createPartition(node: Node, topic: Topic, config: TopicConfig): Partition {
-  const index = topic.partitions.length;
+/** Makes the partition's machine; `openPartition` asks for its files. */
+export function createPartition(node: Node, topic: Topic, index: number, config: TopicConfig): Partition {
+  assert((topic.partitions[index] ?? null) === null, 'a partition is made once');
   const owner = nextOwner(node.ids);
   const folder = `${topic.stem}${index}`;
   const log = createLog({ owner, ids: node.ids, topic: topic.name, partition: index, folder, config: config.log });
@@ -50,6 +53,13 @@ export function createPartition(node: Node, topic: Topic, config: TopicConfig): 
     index,
     log,
     leader: createLeader(log, config.inSyncMin),
+    followed: null,
+    fetcher: null,
+    leaderEpoch: -1,
+    wantsLead: false,
+    lowered: null,
+    appendedBytes: 0,
+    toldEnd: 0,
     phase: 'waiting',
     subscriptions: [],
     reads: null,
@@ -61,7 +71,8 @@ export function createPartition(node: Node, topic: Topic, config: TopicConfig): 
     uncheckpointedBytes: 0,
     wantedStart: -1,
   };
-  topic.partitions.push(partition);
+  while (topic.partitions.length < index) topic.partitions.push(null);
+  topic.partitions[index] = partition;
   node.machines.set(owner, partition);
   return partition;
 }
@@ -69,6 +80,8 @@ export function createPartition(node: Node, topic: Topic, config: TopicConfig): 
 /** Opens the log; whoever waits for the partition is told once it leads. */
 export function openPartition(node: Node, env: Env, partition: Partition, found: LogFound, out: Outbox): void {
   partition.phase = 'log';
+  partition.leader.highWatermark = found.highWatermark;
+  noteClaimedStart(node, partition, found.logStartOffset);
   openLog(partition.log, env, found, out);
   touch(node, partition);
 }
@@ -96,20 +109,22 @@ export function wakePartition(node: Node, env: Env, partition: Partition, out: O
 }
 
 /** What a touched partition owes to others before the step ends. */
-export function settlePartition(node: Node, partition: Partition): void {
+export function settlePartition(node: Node, env: Env, partition: Partition): void {
   partition.isTouched = false;
   if (partition.phase === 'gone') return;
   const { leader, log } = partition;
+  let leaderMs = Number.POSITIVE_INFINITY;
   if (leader.epoch >= 0) {
     const before = leader.highWatermark;
-    const sizeBytes = advance(leader, node.finished);
+    const sizeBytes = advance(leader, node.finished, node.image.cluster.brokers, env.nowMs);
     if (leader.highWatermark > before) {
       noteCommitted(node, partition, sizeBytes);
       markCommitted(node, partition, sizeBytes);
     }
+    if (leader.inSync !== null) markWritten(node, partition);
+    leaderMs = settleInSync(node, env, partition);
   }
-  const logMs = logDeadlineMs(log);
-  setDeadline(node.deadlines, partition, Math.min(logMs, leader.expiryMs));
+  setDeadline(node.deadlines, partition, Math.min(logDeadlineMs(log), leaderMs));
   countRecent(node, partition);
   checkLog(log);
   checkLeader(leader);
@@ -149,15 +164,18 @@ export function takeEvents(node: Node, env: Env, partition: Partition, out: Outb
 function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, out: Outbox): void {
   switch (event.kind) {
     case 'opened':
-      partitionOpened(node, partition, out);
+      partitionOpened(node, env, partition, out);
       if (node.boot !== null) bootPartitionOpened(node, env, out);
       break;
     case 'durable':
     case 'truncated':
     case 'cutRefused':
-      break; // Settling the partition sees it.
+      // For a leader settling the partition sees it.
+      takeRoleEvent(node, env, partition, event, out);
+      break;
     case 'cutBack':
-      cutBack(partition.leader, event.offset, node.finished);
+      if (partition.followed === null) cutBack(partition.leader, event.offset, node.finished);
+      else takeRoleEvent(node, env, partition, event, out);
       sayCutBack(node, env, partition, event.offset, out);
       break;
     case 'readDone':

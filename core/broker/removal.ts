@@ -44,13 +44,15 @@ export interface Removal extends Timed {
   readonly awaited: Set<number>;
 }
 
-/** Everyone who waits for the partition is told that there is no such partition. */
+/** Everyone who waits for the partition is told that there is no such partition, or that it is not here any more. */
 export function leaveReaders(node: Node, partition: Partition): void {
-  const { leader, reads, lookups, subscriptions } = partition;
-  const error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
-  failAll(leader, error, 'the topic was deleted', node.finished);
+  const { leader, reads, lookups, subscriptions, topic } = partition;
+  const isDeleted = !node.topics.byId.has(topic.id);
+  const error = isDeleted ? ErrorCode.UNKNOWN_TOPIC_OR_PARTITION : ErrorCode.NOT_LEADER_OR_FOLLOWER;
+  failAll(leader, error, isDeleted ? 'the topic was deleted' : 'the replica has moved', node.finished);
   failStart(node, partition, error);
   leader.epoch = -1;
+  leader.inSync = null;
   for (const ticket of [...(reads?.keys() ?? [])]) takeRead(node, partition, ticket, { kind: 'error', error });
   const found = { error, offset: -1, timestampMs: -1, leaderEpoch: -1 };
   for (const ticket of [...(lookups?.keys() ?? [])]) finishLookup(node, partition, ticket, found);

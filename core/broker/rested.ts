@@ -15,6 +15,7 @@ import { UUID_BYTES } from '../lib/uuid.ts';
 import { type Env, LOAD_BYTES_MAX } from '../lib/world.ts';
 import { compactStringSize, Writer } from '../lib/writer.ts';
 import { canRest, type Log, openRested, restBytesMax, writeRest } from '../log/log.ts';
+import { highWatermarkOf } from './partition-role.ts';
 import type { Topic } from './state.ts';
 
 /** The name of the file. */
@@ -64,8 +65,11 @@ export function formatRested(
     const headBytes = compactStringSize(topic.name) + UUID_BYTES + COUNT_BYTES_MAX;
     const logs: Log[] = [];
     let logsBytes = 0;
-    for (const { phase, log, wantedStart } of topic.partitions) {
-      if (phase !== 'log' || wantedStart > log.start || !canRest(log)) continue;
+    for (const partition of topic.partitions) {
+      if (partition === null || partition.phase !== 'log') continue;
+      const { log, wantedStart } = partition;
+      // The high watermark is not written down with it: it must be where the log ends.
+      if (wantedStart > log.start || highWatermarkOf(partition) < log.end || !canRest(log)) continue;
       const bytes = COUNT_BYTES_MAX + SIZE_BYTES + restBytesMax(log);
       if (sizeBytes + headBytes + logsBytes + bytes > LOAD_BYTES_MAX) continue;
       logsBytes += bytes;

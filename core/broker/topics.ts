@@ -16,12 +16,12 @@ import { createQueue, dequeue, enqueue, type Queue } from '../lib/queue.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import type { LogFound } from '../log/types.ts';
-import { topicById } from '../metadata/image.ts';
-import { loseLead, takeLead } from '../replication/leader.ts';
-import { configFor } from './apply-image.ts';
+import type { TopicImage } from '../metadata/image.ts';
+import { configFor, type TopicConfig } from './apply-image.ts';
 import { exitNode } from './exit.ts';
 import { formatPartitionMetadata, PARTITION_METADATA, partitionName } from './files.ts';
-import { createPartition, openPartition, touch } from './partitions.ts';
+import { leaveRole, settleRole, takeFound } from './partition-role.ts';
+import { createPartition, openPartition } from './partitions.ts';
 import { beginRemoval, leaveReaders } from './removal.ts';
 import { say } from './say.ts';
 import type { Node, Partition, Topic } from './state.ts';
@@ -40,7 +40,7 @@ const NEW_LOG: LogFound = { clean: true, recoveryPoint: 0, highWatermark: 0, log
 export interface Topics extends Timed {
   readonly kind: 'topics';
   readonly owner: number;
-  /** Whether the topics of the image have been taken over and are followed: neither before a start nor in a stop. */
+  /** Whether the topics of the image are followed: neither before the logs of a start are open nor in a stop. */
   isLoaded: boolean;
   readonly byName: Map<string, Topic>;
   readonly byId: Map<string, Topic>;
@@ -107,13 +107,30 @@ export function addTopic(node: Node, name: string, id: string): Topic {
   return topic;
 }
 
-/** Makes the partitions that a topic lacks, up to `count`. */
-export function addPartitions(node: Node, topic: Topic, count: number, out: Outbox): void {
-  const config = topic.partitions.length < count ? configFor(node, topic.name) : null;
-  while (config !== null && topic.partitions.length < count) {
-    const partition = createPartition(node, topic, config);
-    topic.opening += 1;
-    enqueue(node.topics.queue, partition);
+/** Follows what the image says of partitions of a topic: their replicas come to this node or leave it, or lead anew. */
+export function updatePartitions(
+  node: Node,
+  env: Env,
+  topic: Topic,
+  image: TopicImage,
+  indexes: readonly number[],
+  out: Outbox,
+): void {
+  let config: TopicConfig | null = null;
+  while (topic.partitions.length < image.partitions.length) topic.partitions.push(null);
+  for (const index of indexes) {
+    const partition = topic.partitions[index] ?? null;
+    const isHere = image.partitions[index]?.replicas.includes(node.nodeId) === true;
+    if (partition !== null && isHere) {
+      settleRole(node, env, partition, out);
+    } else if (partition !== null) {
+      removePartition(node, env, partition, out);
+      topic.partitions[index] = null;
+    } else if (isHere) {
+      config ??= configFor(node, topic.name);
+      topic.opening += 1;
+      enqueue(node.topics.queue, createPartition(node, topic, index, config));
+    }
   }
   makeNext(node, out);
 }
@@ -124,18 +141,26 @@ export function removeTopic(node: Node, env: Env, topic: Topic, out: Outbox): vo
   topics.byName.delete(topic.name);
   topics.byId.delete(topic.id);
   say(out, 'info', 'topic deleted', new Map([['topic', topic.name]]));
-  for (const partition of topic.partitions) {
-    leaveReaders(node, partition);
-    if (partition.phase === 'log') {
-      if (partition.log.state === 'opening') topics.makingCount -= 1;
-      beginRemoval(node, env, partition, out);
-    } else if (partition.phase === 'waiting') {
-      forgetWaiting(node, partition);
-    }
-    partition.phase = 'gone';
+  for (const partition of topic.partitions) if (partition !== null) removePartition(node, env, partition, out);
+}
+
+/** No replica of the partition is here any more. */
+function removePartition(node: Node, env: Env, partition: Partition, out: Outbox): void {
+  const { topics } = node;
+  const { topic, phase, log } = partition;
+  const isOpening = phase !== 'log' || log.state === 'opening';
+  leaveReaders(node, partition);
+  leaveRole(node, partition);
+  if (phase === 'log') {
+    if (isOpening) topics.makingCount -= 1;
+    beginRemoval(node, env, partition, out);
+  } else if (phase === 'waiting') {
+    forgetWaiting(node, partition);
   }
-  topic.opening = 0;
-  for (const wait of topic.waits.splice(0)) finishWait(node, wait);
+  partition.phase = 'gone';
+  if (!isOpening) return;
+  topic.opening -= 1;
+  if (topic.opening === 0) for (const wait of topic.waits.splice(0)) finishWait(node, wait);
 }
 
 /** It never got a folder. */
@@ -251,30 +276,16 @@ function openNamed(node: Node, env: Env, partition: Partition, out: Outbox): voi
 }
 
 /** The log of a partition is open. */
-export function partitionOpened(node: Node, partition: Partition, out: Outbox): void {
+export function partitionOpened(node: Node, env: Env, partition: Partition, out: Outbox): void {
   const { topics } = node;
   const { topic } = partition;
-  settleLead(node, partition, out);
+  takeFound(node, env, partition, out);
+  settleRole(node, env, partition, out);
   topic.opening -= 1;
   if (topic.opening === 0) for (const wait of topic.waits.splice(0)) finishWait(node, wait);
   if (node.boot !== null && node.boot.stage === 'logs') return; // Opened by the start.
   topics.makingCount -= 1;
   makeNext(node, out);
-}
-
-/** Leads the partition, under a new epoch or no more, as the image says. */
-export function settleLead(node: Node, partition: Partition, out: Outbox): void {
-  const { leader, log, topic, index } = partition;
-  if (log.state !== 'open' || partition.phase !== 'log') return;
-  const image = topicById(node.image, topic.id)?.partitions[index];
-  if (image === undefined) return;
-  touch(node, partition);
-  if (image.leader !== node.nodeId) {
-    if (leader.epoch >= 0) loseLead(leader, node.finished);
-  } else if (image.leaderEpoch > leader.epoch && !takeLead(leader, image.leaderEpoch)) {
-    const fields = new Map([['partition', partitionName(topic.name, index)]]);
-    say(out, 'error', 'a log claims leader epochs that were never given; they are forgotten', fields);
-  }
 }
 
 /** A folder name is free again: whoever waits for it begins. */

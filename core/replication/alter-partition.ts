@@ -142,7 +142,8 @@ function requestOf(alterer: Alterer): AlterPartitionRequest {
     topic.partitions.push({
       partitionIndex: item.index,
       leaderEpoch: item.proposal.leaderEpoch,
-      newIsr: [...item.proposal.isr],
+      // The place of versions that know no epochs of brokers.
+      newIsr: [],
       newIsrWithEpochs: item.proposal.isr.map((brokerId) => ({
         brokerId,
         brokerEpoch: brokerId === alterer.self ? alterer.brokerEpoch : epochOf(item.inSync, brokerId),

@@ -35,8 +35,6 @@ type Answer = FetchResponse['responses'][number]['partitions'][number];
 export interface Sinks {
   readonly out: Outbox;
   readonly events: FetcherEvent[];
-  /** What the logs say at once, when they remove files. */
-  readonly logEvents: LogEvent[];
 }
 
 /** Takes the answer to a call; one to a call of an earlier session is dropped. */
@@ -123,7 +121,11 @@ function takePartition(fetcher: Fetcher, env: Env, followed: Followed, answer: A
   }
   if (answer.highWatermark > followed.leaderHighWatermark) followed.leaderHighWatermark = answer.highWatermark;
   if (raiseWatermark(followed)) sinks.events.push({ kind: 'watermark', followed });
-  followStart(followed, answer.logStartOffset, sinks.out, sinks.logEvents);
+  if (answer.logStartOffset > followed.log.start) {
+    const said: LogEvent[] = [];
+    followStart(followed, answer.logStartOffset, sinks.out, said);
+    for (const event of said) sinks.events.push({ kind: 'log', followed, event });
+  }
 }
 
 /** False when nothing of it was taken. */

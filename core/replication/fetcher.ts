@@ -88,6 +88,8 @@ export type FetcherEvent =
   | Call
   /** The high watermark of a followed partition has moved. */
   | { readonly kind: 'watermark'; readonly followed: Followed }
+  /** What the log has said at once, because files of it were removed. */
+  | { readonly kind: 'log'; readonly followed: Followed; readonly event: LogEvent }
   /**
    * Lower what the checkpoints say of this partition to `offset`, durably (see core/log/truncate.ts), then call
    * `cutFollowed`. With `isReset` the log will begin at `offset`.

@@ -315,9 +315,13 @@ export function expire<W extends Waiter>(leader: Leader<W>, nowMs: number, finis
  * older one.
  */
 export function fence<W extends Waiter>(leader: Leader<W>, currentLeaderEpoch: number): ErrorCode {
-  if (leader.epoch < 0) return ErrorCode.NOT_LEADER_OR_FOLLOWER;
-  if (currentLeaderEpoch === -1 || currentLeaderEpoch === leader.epoch) return ErrorCode.NONE;
-  return currentLeaderEpoch < leader.epoch ? ErrorCode.FENCED_LEADER_EPOCH : ErrorCode.UNKNOWN_LEADER_EPOCH;
+  return leader.epoch < 0 ? ErrorCode.NOT_LEADER_OR_FOLLOWER : fenceEpoch(leader.epoch, currentLeaderEpoch);
+}
+
+/** As `fence`, given the epoch that this node knows. */
+export function fenceEpoch(epoch: number, currentLeaderEpoch: number): ErrorCode {
+  if (currentLeaderEpoch === -1 || currentLeaderEpoch === epoch) return ErrorCode.NONE;
+  return currentLeaderEpoch < epoch ? ErrorCode.FENCED_LEADER_EPOCH : ErrorCode.UNKNOWN_LEADER_EPOCH;
 }
 
 /** Throws AssertionError if an invariant is broken. */

@@ -7,10 +7,12 @@
  * Pure functions on the state of the leader.
  */
 import type { Env } from '../lib/world.ts';
-import { endOffsetForEpoch } from '../log/log.ts';
+import { endOffsetForEpoch, type Log } from '../log/log.ts';
+import { writtenEnd } from '../log/settle.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import type { Followed } from './followed.ts';
 import { noteFetch } from './in-sync.ts';
-import { fence, type Leader, type Waiter } from './leader.ts';
+import { fence, fenceEpoch, type Leader, type Waiter } from './leader.ts';
 
 /** What a Fetch says of a partition. */
 export interface Asked {
@@ -29,12 +31,22 @@ export type Verdict =
 
 /** What a Fetch of a client may read: records below the high watermark. */
 export function judgeClient<W extends Waiter>(leader: Leader<W>, asked: Asked): Verdict {
-  return judge(leader, asked, leader.highWatermark);
+  return judge(leader.log, fence(leader, Math.max(asked.currentLeaderEpoch, -1)), asked, leader.highWatermark);
 }
 
-/** What a Fetch of a replica may read: all that is in the log, synced or not. */
+/** What a Fetch of a client may read of a replica that follows (KIP-392): no more than of its leader. */
+export function judgeReader(followed: Followed, asked: Asked): Verdict {
+  const { log, leaderEpoch, highWatermark } = followed;
+  return judge(log, fenceEpoch(leaderEpoch, Math.max(asked.currentLeaderEpoch, -1)), asked, highWatermark);
+}
+
+/**
+ * What a Fetch of a replica may read: all that the disk has taken, synced or not. What it may still refuse is cut back
+ * under the same epoch, and other records may then get the same offsets: nobody may have seen the first ones.
+ */
 export function judgeReplica<W extends Waiter>(leader: Leader<W>, id: number, asked: Asked): Verdict {
-  const verdict = judge(leader, asked, leader.log.end);
+  const { log } = leader;
+  const verdict = judge(log, fence(leader, Math.max(asked.currentLeaderEpoch, -1)), asked, writtenEnd(log));
   if (verdict.kind === 'error' && verdict.error !== ErrorCode.OFFSET_OUT_OF_RANGE) return verdict;
   const isKnown = leader.inSync?.followers.has(id) === true;
   return isKnown ? verdict : { kind: 'error', error: ErrorCode.NOT_LEADER_OR_FOLLOWER };
@@ -57,9 +69,7 @@ export function noteReplica<W extends Waiter>(
   return noteFetch(inSync, { ...replica, fetchOffset, logStart }, log.end, env.nowMs);
 }
 
-function judge<W extends Waiter>(leader: Leader<W>, asked: Asked, upTo: number): Verdict {
-  const { log } = leader;
-  const fenced = fence(leader, Math.max(asked.currentLeaderEpoch, -1));
+function judge(log: Log, fenced: ErrorCode, asked: Asked, upTo: number): Verdict {
   if (fenced !== ErrorCode.NONE) return { kind: 'error', error: fenced };
   if (asked.lastFetchedEpoch >= 0) {
     const known = endOffsetForEpoch(log, asked.lastFetchedEpoch);

@@ -109,7 +109,7 @@ function take(call: Call, partitions: Answer[], more: Partial<FetchResponse> = {
   const responses = [{ topic: '', topicId: 'T', partitions }];
   const response = { throttleTimeMs: 0, errorCode: 0, sessionId: 99, responses, nodeEndpoints: [], ...more };
   const events: FetcherEvent[] = [];
-  takeFetcherAnswer(fetcher, env, call.ticket, { response }, { out: [], events, logEvents: [] });
+  takeFetcherAnswer(fetcher, env, call.ticket, { response }, { out: [], events });
   return events;
 }
 
@@ -165,13 +165,13 @@ describe('a session', () => {
 
   it('begins again with everything after a failure, later and later; and at once if it was forgotten', () => {
     const first = one();
-    takeFetcherAnswer(fetcher, env, first.ticket, { failure: 'closed' }, { out: [], events: [], logEvents: [] });
+    takeFetcherAnswer(fetcher, env, first.ticket, { failure: 'closed' }, { out: [], events: [] });
     expect(pump()).toEqual([]);
     nowMs = fetcherDeadlineMs(fetcher);
     expect(nowMs).toBe(1020);
     const second = one();
     expect(listed(second)).toHaveLength(1000);
-    takeFetcherAnswer(fetcher, env, second.ticket, { failure: 'refused' }, { out: [], events: [], logEvents: [] });
+    takeFetcherAnswer(fetcher, env, second.ticket, { failure: 'refused' }, { out: [], events: [] });
     expect(fetcherDeadlineMs(fetcher)).toBe(1060);
     nowMs = 1060;
     take(one(), []);
@@ -251,7 +251,7 @@ describe('an answer', () => {
       responses: [{ topic: '', topicId: 'T', partitions: [answerOf(0, { records: batch(7) })] }],
       nodeEndpoints: [],
     };
-    takeFetcherAnswer(fetcher, env, one().ticket, { response }, { out, events: [], logEvents: [] });
+    takeFetcherAnswer(fetcher, env, one().ticket, { response }, { out, events: [] });
     expect(out).toMatchObject([{ kind: 'say', level: 'error' }]);
     expect(followed[0]?.stage).toBe('waiting');
   });
@@ -269,9 +269,9 @@ describe('an answer', () => {
     const ask = events[0] as Call;
     expect(ask).toMatchObject({ kind: 'call', apiKey: 2, nodeId: 3 });
     const next: FetcherEvent[] = [];
-    takeFetcherAnswer(fetcher, env, ask.ticket, told(90), { out: [], events: next, logEvents: [] });
+    takeFetcherAnswer(fetcher, env, ask.ticket, told(90), { out: [], events: next });
     const last: FetcherEvent[] = [];
-    takeFetcherAnswer(fetcher, env, (next[0] as Call).ticket, told(40), { out: [], events: last, logEvents: [] });
+    takeFetcherAnswer(fetcher, env, (next[0] as Call).ticket, told(40), { out: [], events: last });
     expect(last).toEqual([{ kind: 'lower', followed: followed[0], offset: 40, isReset: true }]);
   });
 });

@@ -294,7 +294,7 @@ export function takeCallAnswer(node: TestNode, call: Call, outcome: CallOutcome)
     takeAltererEvents(node, events);
   } else {
     const fetcher = node.fetchers.get(call.nodeId) as Fetcher;
-    const sinks = { out: node.out, events: [], logEvents: [] };
+    const sinks = { out: node.out, events: [] };
     takeFetcherAnswer(fetcher, node.env, call.ticket, outcome, sinks);
     takeFetcherEvents(node, sinks.events);
   }

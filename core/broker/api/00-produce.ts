@@ -13,12 +13,17 @@ import { ErrorCode, errorName } from '../../protocol/errors.ts';
 import type { ProduceRequest, ProduceResponse } from '../../protocol/messages/00-produce.ts';
 import { appendToLeader, type Waiter } from '../../replication/leader.ts';
 import { answer, endConnection, finish } from '../answers.ts';
+import { currentLeader, endpointsOf, missingError, type TopicKey } from '../leaders.ts';
 import { touch } from '../partitions.ts';
 import type { Node, Request, Topic } from '../state.ts';
 
 const KEY = 0;
 /** The first version that may carry zstd (KIP-110). */
 const ZSTD_SINCE = 7;
+/** The first version that names topics by id. */
+const IDS_SINCE = 13;
+/** The first version whose answers name the leader that a client should ask (KIP-951). */
+const CURRENT_LEADER_SINCE = 10;
 const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
 const NO_RECORDS = new Uint8Array(0);
 
@@ -43,12 +48,12 @@ export function handleProduce(node: Node, env: Env, request: Request, body: Prod
   };
   const untilMs = env.nowMs + Math.max(body.timeoutMs, 0);
   for (const { name, topicId, partitionData } of body.topicData) {
-    const byId = request.version >= 13;
+    const byId = request.version >= IDS_SINCE;
     const topic = byId ? node.topics.byId.get(topicId) : node.topics.byName.get(name);
     const partitionResponses: PartitionAnswer[] = [];
-    const missing = byId ? ErrorCode.UNKNOWN_TOPIC_ID : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+    const key = byId ? { topicId } : { name };
     for (const data of partitionData) {
-      partitionResponses.push(appendOne(node, env, wait, untilMs, topic, missing, data, out));
+      partitionResponses.push(appendOne(node, env, wait, untilMs, topic, key, data, out));
     }
     wait.response.responses.push({ name, topicId, partitionResponses });
   }
@@ -60,6 +65,7 @@ export function handleProduce(node: Node, env: Env, request: Request, body: Prod
 export function finishProduce(node: Node, env: Env, wait: ProduceWait, out: Outbox): void {
   const { request, acks, response } = wait;
   if (acks !== 0) {
+    if (request.version >= CURRENT_LEADER_SINCE) nameLeaders(node, request, response);
     answer(node, request, KEY, response);
     return;
   }
@@ -69,13 +75,27 @@ export function finishProduce(node: Node, env: Env, wait: ProduceWait, out: Outb
   endConnection(node, env, request.connection, `a batch with acks=0 failed: ${errorName(failed)}`, out);
 }
 
+/** Who leads what this node does not, and where that is. */
+function nameLeaders(node: Node, { connection, version }: Request, response: ProduceResponse): void {
+  let leaders: Set<number> | null = null;
+  for (const { name, topicId, partitionResponses } of response.responses) {
+    for (const reply of partitionResponses) {
+      if (reply.errorCode !== ErrorCode.NOT_LEADER_OR_FOLLOWER) continue;
+      reply.currentLeader = currentLeader(node, version >= IDS_SINCE ? { topicId } : { name }, reply.index);
+      const { leaderId } = reply.currentLeader;
+      if (leaderId >= 0) leaders = (leaders ?? new Set<number>()).add(leaderId);
+    }
+  }
+  if (leaders !== null) response.nodeEndpoints.push(...endpointsOf(node, connection, leaders));
+}
+
 function appendOne(
   node: Node,
   env: Env,
   wait: ProduceWait,
   untilMs: number,
   topic: Topic | undefined,
-  missing: ErrorCode,
+  key: TopicKey,
   data: PartitionData,
   out: Outbox,
 ): PartitionAnswer {
@@ -94,9 +114,9 @@ function appendOne(
     reply.errorCode = ErrorCode.INVALID_REQUIRED_ACKS;
     return reply;
   }
-  const partition = topic?.partitions[data.index];
-  if (partition === undefined) {
-    reply.errorCode = topic === undefined ? missing : ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+  const partition = topic?.partitions[data.index] ?? null;
+  if (partition === null) {
+    reply.errorCode = missingError(node, key, data.index);
     return reply;
   }
   const records = data.records ?? NO_RECORDS;
@@ -105,7 +125,9 @@ function appendOne(
     reply.errorMessage = 'zstd may be produced since version 7 of Produce';
     return reply;
   }
-  appendToLeader(partition.leader, env, { records, acks, untilMs, waiter: wait, answer: reply }, out);
+  const { leader } = partition;
+  appendToLeader(leader, env, { records, acks, untilMs, waiter: wait, answer: reply }, out);
+  if (leader.inSync !== null) partition.appendedBytes += records.length;
   touch(node, partition);
   return reply;
 }

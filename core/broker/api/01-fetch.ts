@@ -10,6 +10,7 @@ import { ZERO_UUID } from '../../lib/uuid.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { FetchRequest } from '../../protocol/messages/01-fetch.ts';
+import { noteReplica } from '../../replication/serve.ts';
 import { answer } from '../answers.ts';
 import { collect, harvest, ripen } from '../fetch.ts';
 import {
@@ -21,6 +22,7 @@ import {
   subscribe,
   subscriptionKey,
 } from '../fetch-sessions.ts';
+import { touch } from '../partitions.ts';
 import type { Node, Partition, Request } from '../state.ts';
 
 const KEY = 1;
@@ -46,12 +48,15 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
     ripen(node, parked);
     harvest(node, env, parked, out);
   }
+  const replicaId = request.version >= 15 ? body.replicaState.replicaId : body.replicaId;
+  const isReplica = replicaId >= 0;
   let session = known;
   if (isNew || session === undefined) {
     if (known !== undefined) dropSession(node.sessions, known);
     session = createSession(node.sessions, {
       isRemembered: body.sessionEpoch === FIRST_EPOCH,
       usesTopicIds,
+      isReplica,
       size: countPartitions(body),
       slotsMax: node.config['max.incremental.fetch.session.cache.slots'],
       nowMs: env.nowMs,
@@ -76,11 +81,13 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
     session = createSession(node.sessions, {
       isRemembered: false,
       usesTopicIds,
+      isReplica,
       size: 0,
       slotsMax: 0,
       nowMs: env.nowMs,
     });
   }
+  if (isReplica) noteReplicas(node, env, session, replicaId, body);
   const fetch = begin(node, env, request, session, isNew, body);
   request.fetch = fetch;
   collect(node, env, fetch, out);
@@ -115,6 +122,7 @@ function begin(
     untilMs: env.nowMs + Math.max(waitMs, 0),
     isolationLevel: body.isolationLevel,
     replicaId: request.version >= 15 ? body.replicaState.replicaId : body.replicaId,
+    rackId: body.rackId,
     stage: 'collecting',
     slots: [],
     pendingReads: 0,
@@ -138,6 +146,20 @@ function takeChanges(node: Node, session: FetchSession, body: FetchRequest): boo
     }
   }
   return true;
+}
+
+/** What a replica says by listing partitions: how far it has synced them. */
+function noteReplicas(node: Node, env: Env, session: FetchSession, id: number, body: FetchRequest): void {
+  const replica = { id, brokerEpoch: body.replicaState.replicaEpoch };
+  for (const { topic, topicId, partitions } of body.topics) {
+    const found = session.usesTopicIds ? node.topics.byId.get(topicId) : node.topics.byName.get(topic);
+    for (const asked of partitions) {
+      const partition = found?.partitions[asked.partition] ?? null;
+      if (partition === null) continue;
+      noteReplica(partition.leader, env, replica, asked);
+      touch(node, partition);
+    }
+  }
 }
 
 function countPartitions(body: FetchRequest): number {

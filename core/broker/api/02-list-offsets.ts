@@ -14,6 +14,7 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import type { ListOffsetsRequest, ListOffsetsResponse } from '../../protocol/messages/02-list-offsets.ts';
 import { fence } from '../../replication/leader.ts';
 import { answer } from '../answers.ts';
+import { missingError } from '../leaders.ts';
 import { touch } from '../partitions.ts';
 import type { Node, Partition, Request } from '../state.ts';
 
@@ -26,6 +27,8 @@ const LATEST_TIERED = -5;
 const EARLIEST_PENDING_UPLOAD = -6;
 /** The first version whose answers have a leader epoch. */
 const LEADER_EPOCH_SINCE = 4;
+/** The first version whose clients know OFFSET_NOT_AVAILABLE (KIP-207). */
+const OFFSET_NOT_AVAILABLE_SINCE = 5;
 /** The first version that knows each special timestamp, by its negative. */
 const SINCE: readonly number[] = [0, 1, 1, 7, 8, 9, 11];
 
@@ -73,7 +76,7 @@ export function handleListOffsets(node: Node, env: Env, request: Request, body: 
       };
       replies.push(reply);
       if (count > 1) reply.errorCode = ErrorCode.INVALID_REQUEST;
-      else search(node, env, listing, name, asked, reply, out);
+      else search(node, env, listing, name, asked, reply, body.replicaId, out);
     }
   }
   finishOne(node, listing);
@@ -108,11 +111,12 @@ function search(
   name: string,
   asked: Asked,
   reply: PartitionAnswer,
+  replicaId: number,
   out: Outbox,
 ): void {
-  const partition = node.topics.byName.get(name)?.partitions[asked.partitionIndex];
-  if (partition === undefined) {
-    reply.errorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+  const partition = node.topics.byName.get(name)?.partitions[asked.partitionIndex] ?? null;
+  if (partition === null) {
+    reply.errorCode = missingError(node, { name }, asked.partitionIndex);
     return;
   }
   reply.errorCode = fence(partition.leader, asked.currentLeaderEpoch);
@@ -123,11 +127,17 @@ function search(
     reply.errorCode = ErrorCode.UNSUPPORTED_VERSION;
     return;
   }
-  if (timestamp < 0 && timestamp !== MAX_TIMESTAMP) {
-    special(partition, timestamp, reply);
+  const { log, leader } = partition;
+  const isReplica = replicaId >= 0;
+  if (!isReplica && timestamp !== EARLIEST && timestamp !== EARLIEST_LOCAL && isBehind(partition)) {
+    const isKnown = listing.request.version >= OFFSET_NOT_AVAILABLE_SINCE;
+    reply.errorCode = isKnown ? ErrorCode.OFFSET_NOT_AVAILABLE : ErrorCode.LEADER_NOT_AVAILABLE;
     return;
   }
-  const { log, leader } = partition;
+  if (timestamp < 0 && timestamp !== MAX_TIMESTAMP) {
+    special(partition, timestamp, isReplica, reply);
+    return;
+  }
   const outcome =
     timestamp === MAX_TIMESTAMP
       ? maxTimestamp(log, env, leader.highWatermark, out)
@@ -142,16 +152,24 @@ function search(
   }
 }
 
-function special(partition: Partition, timestamp: number, reply: PartitionAnswer): void {
+/**
+ * A new leader that has not heard from its followers yet may know less of what is committed than the one before it
+ * showed: it does not say where readers stand (KIP-207).
+ */
+function isBehind({ leader }: Partition): boolean {
+  return leader.inSync !== null && leader.highWatermark < leader.inSync.epochStart;
+}
+
+function special({ leader, log }: Partition, timestamp: number, isReplica: boolean, reply: PartitionAnswer): void {
   switch (timestamp) {
     case LATEST:
-      reply.offset = partition.leader.highWatermark;
-      reply.leaderEpoch = latestEpoch(partition.log);
+      reply.offset = isReplica ? log.end : leader.highWatermark;
+      reply.leaderEpoch = latestEpoch(log);
       break;
     case EARLIEST:
     case EARLIEST_LOCAL:
-      reply.offset = partition.log.start;
-      reply.leaderEpoch = epochAt(partition.log.epochs, partition.log.start);
+      reply.offset = log.start;
+      reply.leaderEpoch = epochAt(log.epochs, log.start);
       break;
     case LATEST_TIERED:
     case EARLIEST_PENDING_UPLOAD:

@@ -8,15 +8,16 @@
 
 import { ZERO_UUID } from '../../lib/uuid.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
-import { offlineReplicas } from '../../metadata/describe-topics.ts';
+import { aliveEndPoint, offlineReplicas } from '../../metadata/describe-topics.ts';
 import { type PartitionImage, type TopicImage, topicById, topicByName } from '../../metadata/image.ts';
 import { mapValues } from '../../metadata/sharded-map.ts';
 import { CLUSTER_METADATA_TOPIC, isInternalTopic, topicNameProblem } from '../../metadata/topic-names.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/03-metadata.ts';
-import { addressFor, listenerName } from '../addresses.ts';
+import { listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
 import { autoCreate } from '../auto-create.ts';
+import { liveEndpoints } from '../leaders.ts';
 import type { Node, Request } from '../state.ts';
 
 /** What a client may do where nobody checks: read, write, create, delete, alter, describe, and the same of configs. */
@@ -68,7 +69,6 @@ function isReserved(name: string): boolean {
 /** Answers with what is known now. */
 export function answerMetadata(node: Node, wait: MetadataWait): void {
   const { request, body } = wait;
-  const address = addressFor(node, request.connection);
   const wantsOperations = request.version >= 8;
   const operations = wantsOperations && body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NO_OPERATIONS;
   const wantsAll = body.topics === null || (request.version === 0 && body.topics.length === 0);
@@ -80,7 +80,7 @@ export function answerMetadata(node: Node, wait: MetadataWait): void {
   const wantsCluster = request.version >= 8 && request.version <= 10 && body.includeClusterAuthorizedOperations;
   answer(node, request, KEY, {
     throttleTimeMs: 0,
-    brokers: [{ nodeId: node.nodeId, host: address.host, port: address.port, rack: node.config['broker.rack'] }],
+    brokers: liveEndpoints(node, request.connection),
     clusterId: node.clusterId,
     controllerId: node.nodeId,
     topics,
@@ -160,7 +160,7 @@ function describe(node: Node, topic: TopicImage, listener: string, operations: n
   };
 }
 
-/** A partition whose log is not open yet has no leader that a client could ask. */
+/** A leader that is away has nobody to be asked; neither has one of this node's whose log is not open yet. */
 function describePartition(
   node: Node,
   topic: TopicImage,
@@ -168,8 +168,10 @@ function describePartition(
   index: number,
   listener: string,
 ): TopicAnswer['partitions'][number] {
-  const own = node.topics.byId.get(topic.id)?.partitions[index];
-  const isLed = partition.leader === node.nodeId && own !== undefined && own.leader.epoch >= 0;
+  const isLed =
+    partition.leader === node.nodeId
+      ? (node.topics.byId.get(topic.id)?.partitions[index]?.leader.epoch ?? -1) >= 0
+      : aliveEndPoint(node.image, partition.leader, listener) !== null;
   return {
     errorCode: isLed ? ErrorCode.NONE : ErrorCode.LEADER_NOT_AVAILABLE,
     partitionIndex: index,

@@ -5,6 +5,7 @@ import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { DeleteRecordsRequest } from '../../protocol/messages/21-delete-records.ts';
 import { finishOne, type StartReply, type StartWait, wantStart } from '../delete-records.ts';
+import { missingError } from '../leaders.ts';
 import type { Node, Request } from '../state.ts';
 
 const TO_HIGH_WATERMARK = -1;
@@ -40,9 +41,9 @@ function deleteOne(
   wait: StartWait,
   out: Outbox,
 ): void {
-  const partition = node.topics.byName.get(topic)?.partitions[reply.partitionIndex];
-  if (partition === undefined) {
-    reply.errorCode = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+  const partition = node.topics.byName.get(topic)?.partitions[reply.partitionIndex] ?? null;
+  if (partition === null) {
+    reply.errorCode = missingError(node, { name: topic }, reply.partitionIndex);
     return;
   }
   const { leader, log } = partition;

@@ -11,7 +11,8 @@ import type {
 } from '../../protocol/messages/23-offset-for-leader-epoch.ts';
 import { fence } from '../../replication/leader.ts';
 import { answer } from '../answers.ts';
-import type { Node, Partition, Request } from '../state.ts';
+import { missingError } from '../leaders.ts';
+import type { Node, Request } from '../state.ts';
 
 const KEY = 23;
 
@@ -27,14 +28,15 @@ export function handleOffsetForLeaderEpoch(
 ): void {
   const topics = body.topics.map(({ topic, partitions }) => ({
     topic,
-    partitions: partitions.map((asked) => answerOne(node.topics.byName.get(topic)?.partitions[asked.partition], asked)),
+    partitions: partitions.map((asked) => answerOne(node, topic, asked)),
   }));
   answer(node, request, KEY, { throttleTimeMs: 0, topics });
 }
 
-function answerOne(partition: Partition | undefined, asked: Asked): Answer {
+function answerOne(node: Node, name: string, asked: Asked): Answer {
+  const partition = node.topics.byName.get(name)?.partitions[asked.partition] ?? null;
   const none = { partition: asked.partition, leaderEpoch: -1, endOffset: -1 };
-  if (partition === undefined) return { ...none, errorCode: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION };
+  if (partition === null) return { ...none, errorCode: missingError(node, { name }, asked.partition) };
   const fenced = fence(partition.leader, asked.currentLeaderEpoch);
   if (fenced !== ErrorCode.NONE) return { ...none, errorCode: fenced };
   const { leaderEpoch, endOffset } = endOffsetForEpoch(partition.log, asked.leaderEpoch);

@@ -18,7 +18,7 @@ export function handleDescribeLogDirs(node: Node, _env: Env, request: Request, b
   const topics: TopicAnswer[] = [];
   if (body.topics === null) {
     for (const { name, partitions } of node.topics.byName.values()) {
-      topics.push({ name, partitions: partitions.map(sizeOf) });
+      topics.push({ name, partitions: partitions.flatMap((partition) => partition ?? []).map(sizeOf) });
     }
   }
   for (const { topic, partitions } of body.topics ?? []) {

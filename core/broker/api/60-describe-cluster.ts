@@ -5,9 +5,10 @@
  */
 import type { Env } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
-import type { DescribeClusterRequest } from '../../protocol/messages/60-describe-cluster.ts';
-import { addressFor } from '../addresses.ts';
+import type { DescribeClusterRequest, DescribeClusterResponse } from '../../protocol/messages/60-describe-cluster.ts';
+import { listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
+import { liveEndpoints } from '../leaders.ts';
 import type { Node, Request } from '../state.ts';
 import { CLUSTER_OPERATIONS, NO_OPERATIONS } from './03-metadata.ts';
 
@@ -29,8 +30,10 @@ export function handleDescribeCluster(node: Node, _env: Env, request: Request, b
     });
     return;
   }
-  const { host, port } = addressFor(node, request.connection);
-  const rack = node.config['broker.rack'];
+  const brokers = liveEndpoints(node, request.connection).map(({ nodeId, ...address }) => {
+    return { brokerId: nodeId, ...address, isFenced: false };
+  });
+  if (body.includeFencedBrokers) addFenced(node, listenerName(node, request.connection), brokers);
   answer(node, request, KEY, {
     throttleTimeMs: 0,
     errorCode: ErrorCode.NONE,
@@ -38,7 +41,16 @@ export function handleDescribeCluster(node: Node, _env: Env, request: Request, b
     endpointType: BROKERS,
     clusterId: node.clusterId,
     controllerId: node.nodeId,
-    brokers: [{ brokerId: node.nodeId, host, port, rack, isFenced: false }],
+    brokers,
     clusterAuthorizedOperations: body.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NO_OPERATIONS,
   });
+}
+
+/** Brokers that are registered and do not take part (KIP-1073). */
+function addFenced(node: Node, listener: string, brokers: DescribeClusterResponse['brokers']): void {
+  for (const { id, fenced, endPoints, rack } of node.image.cluster.brokers.values()) {
+    const endPoint = endPoints.find(({ name }) => name === listener);
+    if (!fenced || endPoint === undefined || brokers.some(({ brokerId }) => brokerId === id)) continue;
+    brokers.push({ brokerId: id, host: endPoint.host, port: endPoint.port, rack, isFenced: true });
+  }
 }

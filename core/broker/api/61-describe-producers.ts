@@ -6,7 +6,8 @@ import type {
   DescribeProducersResponse,
 } from '../../protocol/messages/61-describe-producers.ts';
 import { answer } from '../answers.ts';
-import type { Node, Partition, Request } from '../state.ts';
+import { missingError } from '../leaders.ts';
+import type { Node, Request } from '../state.ts';
 
 const KEY = 61;
 
@@ -16,15 +17,17 @@ type PartitionAnswer = DescribeProducersResponse['topics'][number]['partitions']
 export function handleDescribeProducers(node: Node, _env: Env, request: Request, body: DescribeProducersRequest): void {
   const topics = body.topics.map(({ name, partitionIndexes }) => ({
     name,
-    partitions: partitionIndexes.map((index) => describe(node.topics.byName.get(name)?.partitions[index], index)),
+    partitions: partitionIndexes.map((index) => describe(node, name, index)),
   }));
   answer(node, request, KEY, { throttleTimeMs: 0, topics });
 }
 
-function describe(partition: Partition | undefined, partitionIndex: number): PartitionAnswer {
+function describe(node: Node, name: string, partitionIndex: number): PartitionAnswer {
+  const partition = node.topics.byName.get(name)?.partitions[partitionIndex] ?? null;
   const none = { partitionIndex, errorMessage: null, activeProducers: [] };
-  if (partition === undefined) return { ...none, errorCode: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION };
-  if (partition.leader.epoch < 0) return { ...none, errorCode: ErrorCode.NOT_LEADER_OR_FOLLOWER };
+  if (partition === null) return { ...none, errorCode: missingError(node, { name }, partitionIndex) };
+  if (partition.leader.epoch < 0 && partition.followed === null)
+    return { ...none, errorCode: ErrorCode.NOT_LEADER_OR_FOLLOWER };
   const activeProducers = [...(partition.log.producers ?? [])].map(([producerId, producer]) => {
     const last = producer.batches[producer.batches.length - 1];
     return {
