@@ -8,6 +8,7 @@ import { controllerNames } from '../config/quorum-rules.ts';
 import type { NodeConfig } from '../config/settings.ts';
 import { splitAddress } from '../config/values.ts';
 import { endpointOf } from '../raft/raft.ts';
+import { controllerListeners, isController } from './roles.ts';
 import type { Connection, ListenerState, Node } from './state.ts';
 
 /** A host and a port that a client can use. */
@@ -16,12 +17,20 @@ export interface Address {
   readonly port: number;
 }
 
-/** The listeners of a node that listens on none of them yet. */
+/** The listeners of a node that listens on none of them yet: those for clients first. */
 export function listenersOf(config: NodeConfig): ListenerState[] {
-  return clientListeners(config).map(({ name, host, port }) => {
-    const advertised = (config['advertised.listeners'] ?? []).find((listener) => listener.name === name);
-    return { name, host, port, advertised: advertised ?? null, boundPort: 0 };
+  const forControllers = isController(config) ? controllerListeners(config) : [];
+  return [...clientListeners(config), ...forControllers].map((listener) => {
+    const { name, host, port } = listener;
+    const advertised = (config['advertised.listeners'] ?? []).find((one) => one.name === name);
+    const isForControllers = forControllers.includes(listener);
+    return { name, host, port, isForControllers, advertised: advertised ?? null, boundPort: 0 };
   });
+}
+
+/** Whether a connection came through a listener for controllers. */
+export function isForControllers(node: Node, connection: Connection): boolean {
+  return node.listeners[connection.listener]?.isForControllers === true;
 }
 
 /** The name of the listener that the client behind `connection` came through. */

@@ -62,15 +62,26 @@ function encode<K extends ApiKey>(
   version: number,
   body: ResponseInputOf<K>,
 ): Uint8Array[] | null {
+  const parts = encodeAnswer(apiKey, version, request.correlationId, body);
+  if (typeof parts !== 'string') return parts;
+  connection.fault ??= `the answer of API ${apiKey}, version ${version} cannot be written: ${parts}`;
+  return null;
+}
+
+/** The bytes of an answer, with its length in front and its texts cut as they must be; or why it has none. */
+export function encodeAnswer<K extends ApiKey>(
+  apiKey: K,
+  version: number,
+  correlationId: number,
+  body: ResponseInputOf<K>,
+): Uint8Array[] | string {
   const told = REPEATING.has(apiKey) ? (withShortMessages(body as Told) as ResponseInputOf<K>) : body;
   try {
-    return encodeResponse(apiKey, version, request.correlationId, told);
+    return encodeResponse(apiKey, version, correlationId, told);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     const fitted = fitResponse(apiKey, version, told);
-    if (fitted !== told) return encode(connection, request, apiKey, version, fitted);
-    connection.fault ??= `the answer of API ${apiKey}, version ${version} cannot be written: ${error.message}`;
-    return null;
+    return fitted === told ? error.message : encodeAnswer(apiKey, version, correlationId, fitted);
   }
 }
 

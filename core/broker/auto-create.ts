@@ -3,7 +3,7 @@ import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { answerMetadata, type MetadataWait } from './api/03-metadata.ts';
-import { type Caller, type CallOutcome, callController } from './controller-host.ts';
+import { type Caller, type CallOutcome, callController } from './controller-calls.ts';
 import type { Node } from './state.ts';
 import { waitForTopics } from './topic-waits.ts';
 
@@ -11,6 +11,9 @@ import { waitForTopics } from './topic-waits.ts';
 export const CREATE_KEY = 19;
 /** With `CREATE_KEY`. */
 export const CREATE_VERSION = 7;
+
+/** How long the controller waits for the brokers that are to serve a topic of ours, ms. */
+export const CREATE_MS_MAX = 30_000;
 
 /** A topic as CreateTopics wants it, with what the controller decides left open. */
 export function wantedTopic(
@@ -29,7 +32,7 @@ export function wantedTopic(
 /** Asks the controller to create topics; `wait` is answered when they can be used. */
 export function autoCreate(node: Node, env: Env, names: readonly string[], wait: MetadataWait, out: Outbox): void {
   const topics = names.map((name) => wantedTopic(name));
-  const body = { topics, timeoutMs: 0, validateOnly: false };
+  const body = { topics, timeoutMs: CREATE_MS_MAX, validateOnly: false };
   callController(node, env, CREATE_KEY, CREATE_VERSION, body, { kind: 'autoCreate', wait, names }, out);
 }
 

@@ -7,25 +7,34 @@
 import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
 import { ErrorCode, errorName } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
-import { CREATE_KEY, CREATE_VERSION, wantedTopic } from './auto-create.ts';
+import { CREATE_KEY, CREATE_MS_MAX, CREATE_VERSION, wantedTopic } from './auto-create.ts';
 import type { Boot } from './boot.ts';
 import { settleFolders } from './boot-folders.ts';
 import { beginCheckpoints } from './checkpoints.ts';
-import { type CallOutcome, callController, openController } from './controller-host.ts';
+import { type CallOutcome, callController } from './controller-calls.ts';
+import { openController } from './controller-host.ts';
 import { exitNode } from './exit.ts';
 import { METADATA_FOLDER, RECOVERY_POINTS } from './files.ts';
 import { becomeReady } from './lifecycle.ts';
+import { isAlone, isBroker } from './roles.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
 import { waitForTopics } from './topic-waits.ts';
 
 /** What a user of Kafka would assume and would not find. */
 const NOT_YET =
-  'not there yet: retention and compaction (records go only when somebody deletes them), more than one node, ' +
+  'not there yet: retention and compaction (records go only when somebody deletes them), ' +
   'consumer groups, transactions, security';
 
 /** Partitions that one request of ours creates, unless a single topic has more. */
 const PARTITIONS_PER_REQUEST = 5_000;
+
+/** Errors of a creation that pass where there are other nodes. */
+const PASSING: ReadonlySet<number> = new Set([
+  ErrorCode.TOPIC_ALREADY_EXISTS,
+  ErrorCode.INVALID_REPLICATION_FACTOR,
+  ErrorCode.REQUEST_TIMED_OUT,
+]);
 
 type ListenAnswer = Extract<NetworkInput, { kind: 'listening' | 'listenFailed' }>;
 
@@ -57,9 +66,25 @@ export function bootListening(node: Node, input: ListenAnswer, out: Outbox): voi
   openController(node, boot.seed, boot.isClean, recoveryPoint, out);
 }
 
-/** This broker is registered: the topics of the image are next. */
+/** A controller is known: a node that keeps no partitions needs nothing more. */
+export function bootControllerKnown(node: Node, env: Env, boot: Boot, out: Outbox): void {
+  if (boot.stage === 'quorum' && !isBroker(node.config)) serve(node, env, boot, out);
+}
+
+/** This broker is registered. */
 export function bootRegistered(node: Node, env: Env, out: Outbox): void {
-  if (node.boot?.stage === 'quorum') settleFolders(node, env, node.boot, out);
+  if (node.boot !== null) bootCaughtUp(node, env, node.boot, out);
+}
+
+/**
+ * The image has come further, or the registration is known. Once the image holds the registration it holds all that
+ * this broker can have known in an earlier life, and its topics are next: an older one would lack topics whose logs are
+ * here.
+ */
+export function bootCaughtUp(node: Node, env: Env, boot: Boot, out: Outbox): void {
+  const { epoch } = node.lifecycle;
+  if (boot.stage !== 'quorum' || epoch < 0 || node.image.provenance.offset < epoch) return;
+  settleFolders(node, env, boot, out);
 }
 
 /** All logs are open. */
@@ -92,18 +117,24 @@ function wantTopics(node: Node, env: Env, boot: Boot, out: Outbox): void {
     return;
   }
   boot.isCreating = true;
-  const body = { topics, timeoutMs: 0, validateOnly: false };
+  const body = { topics, timeoutMs: CREATE_MS_MAX, validateOnly: false };
   callController(node, env, CREATE_KEY, CREATE_VERSION, body, { kind: 'startTopics' }, out);
 }
 
 /** The controller has created topics, or not: then the next heartbeat tries again. */
-export function answerStartTopics(node: Node, outcome: CallOutcome): void {
+export function answerStartTopics(node: Node, outcome: CallOutcome, out: Outbox): void {
   const { boot } = node;
   if (boot === null) return;
   boot.isCreating = false;
   if ('failure' in outcome) return;
   const { topics } = outcome.response as ResponseInputOf<19>;
   const failed = topics.find(({ errorCode }) => errorCode !== ErrorCode.NONE);
+  // Another node has just made it, or brokers are missing that are about to come: the next heartbeat tries again.
+  if (failed !== undefined && !isAlone(node.config) && PASSING.has(failed.errorCode)) {
+    if (!boot.hasSaidWait) sayWait(failed, out);
+    boot.hasSaidWait = true;
+    return;
+  }
   if (failed !== undefined) {
     const why = failed.errorMessage ?? errorName(failed.errorCode);
     exitNode(node, 1, `tidemark.topics wants ${failed.name}, which cannot be created: ${why}`);
@@ -112,6 +143,14 @@ export function answerStartTopics(node: Node, outcome: CallOutcome): void {
   boot.isCreating = true;
   const made = topics.flatMap(({ name }) => node.topics.byName.get(name) ?? []);
   waitForTopics(node, made, Number.POSITIVE_INFINITY, { kind: 'start' });
+}
+
+function sayWait({ name, errorCode }: ResponseInputOf<19>['topics'][number], out: Outbox): void {
+  const fields = new Map([
+    ['topic', name],
+    ['reason', errorName(errorCode)],
+  ]);
+  say(out, 'info', 'a topic of tidemark.topics cannot be created yet', fields);
 }
 
 /** The topics that were asked for can be used: on to the next, or to serving, within this step. */
@@ -133,7 +172,10 @@ function serve(node: Node, env: Env, boot: Boot, out: Outbox): void {
   node.boot = null;
   node.stage = 'serving';
   beginCheckpoints(node, env);
-  const partitions = [...node.topics.byName.values()].reduce((sum, topic) => sum + topic.partitions.length, 0);
+  let partitions = 0;
+  for (const topic of node.topics.byName.values()) {
+    for (const partition of topic.partitions) if (partition !== null) partitions += 1;
+  }
   const fields = new Map<string, string | number>([
     ['clusterId', node.clusterId],
     ['topics', node.topics.byName.size],

@@ -90,6 +90,8 @@ export interface Boot extends Timed {
   isCreating: boolean;
   /** Whether topics of the configuration have become usable in this step. */
   isDue: boolean;
+  /** Whether it was said that topics of the configuration wait for other nodes. */
+  hasSaidWait: boolean;
   /** Listeners that are not up yet. */
   listenersLeft: number;
   readonly startedMs: number;
@@ -125,6 +127,7 @@ export function startNode(node: Node, env: Env, seed: number, out: Outbox): void
     seed,
     isCreating: false,
     isDue: false,
+    hasSaidWait: false,
     listenersLeft: 0,
     startedMs: env.nowMs,
   };
@@ -132,11 +135,6 @@ export function startNode(node: Node, env: Env, seed: number, out: Outbox): void
   node.machines.set(boot.owner, boot);
   const [, second] = node.config['log.dirs'];
   if (second !== undefined) say(out, 'warn', 'only the first of log.dirs is used yet', new Map([['unused', second]]));
-  const roles = node.config['process.roles'];
-  if (!roles.includes('broker') || !roles.includes('controller')) {
-    exitNode(node, 1, `process.roles is ${roles.join(',')}, and only broker,controller is served yet`);
-    return;
-  }
   const length = UUIDS * UUID_BYTES;
   out.push({ kind: 'entropy', length, owner: boot.owner, ticket: ask(node, boot, 'entropy') });
 }

@@ -14,6 +14,7 @@ import { createQueue, dequeue, enqueue, peek, queueAt } from '../lib/queue.ts';
 import type { ConnectionId, Env, NetworkInput, Outbox } from '../lib/world.ts';
 import { isServed } from '../protocol/api.ts';
 import { decodeRequest, peekRequest } from '../protocol/codec.ts';
+import { isForControllers } from './addresses.ts';
 import { endConnection, finish, pumpLater, release } from './answers.ts';
 import { answerUnknownVersion } from './api/18-api-versions.ts';
 import { type Handler, servedApi } from './api/table.ts';
@@ -35,7 +36,7 @@ type Accepted = Extract<NetworkInput, { kind: 'accepted' }>;
 
 /** A client has connected. */
 export function acceptConnection(node: Node, input: Accepted, out: Outbox): void {
-  if (node.stage !== 'serving' || node.connections.size >= node.config['max.connections']) {
+  if (!mayAccept(node, input.listener) || node.connections.size >= node.config['max.connections']) {
     out.push({ kind: 'close', connection: input.connection, abort: true });
     return;
   }
@@ -55,6 +56,11 @@ export function acceptConnection(node: Node, input: Accepted, out: Outbox): void
     isPumping: false,
     isClosing: false,
   });
+}
+
+/** Members of the quorum are heard from its opening on, and to the end; clients while they are served. */
+function mayAccept(node: Node, listener: number): boolean {
+  return node.listeners[listener]?.isForControllers === true ? node.controller !== null : node.stage === 'serving';
 }
 
 /** A frame has come. It is queued, and handled as soon as the limits allow. */
@@ -118,7 +124,7 @@ export function pumpConnection(node: Node, env: Env, connection: Connection, out
   while (!connection.isClosing && connection.taken < requests.size && mayTake(node, connection)) {
     const request = queueAt(requests, connection.taken);
     connection.taken += 1;
-    takeUp(node, env, request, out);
+    takeUp(node, env, connection, request, out);
     endFaulty(node, env, connection, out);
     sendReady(connection, out);
   }
@@ -132,7 +138,8 @@ function endFaulty(node: Node, env: Env, connection: Connection, out: Outbox): v
 
 /** A node that stops takes up nothing new: its clients ask another one, or again. */
 function mayTake(node: Node, connection: Connection): boolean {
-  return node.stage === 'serving' && !isWindowFull(node, connection);
+  const isServing = node.stage === 'serving' || isForControllers(node, connection);
+  return isServing && !isWindowFull(node, connection);
 }
 
 /**
@@ -145,11 +152,11 @@ function isWindowFull(node: Node, connection: Connection): boolean {
   return ownBytes > 0 && budgetLeft(node) <= 0;
 }
 
-function takeUp(node: Node, env: Env, request: Request, out: Outbox): void {
+function takeUp(node: Node, env: Env, connection: Connection, request: Request, out: Outbox): void {
   const frame = request.frame as Uint8Array;
   request.state = 'working';
   request.frame = null;
-  const served = servedApi(request.apiKey);
+  const served = servedApi(request.apiKey, isForControllers(node, connection));
   if (served === undefined) {
     refuse(node, env, request, `API ${request.apiKey} is not served`, out);
   } else if (isServed(served.api, request.version)) {

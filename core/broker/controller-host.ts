@@ -1,16 +1,16 @@
 /**
- * The controller that this process hosts, and the one way in which the node speaks to it.
+ * The member of the quorum that this process hosts, with the controller on it. Every node has one: where the process is
+ * a controller it votes, and is the active controller while it leads; else it only follows, and so learns what is
+ * committed. Who the active controller is, and how this node asks it, is in `controller-calls.ts`.
  *
- * `callController` hands in a request as an RPC would; the answer comes back to its caller in `takeAnswer` once
- * everything that it saw is committed. What is committed is applied to the node (`apply-image.ts`) before any answer
- * that depends on it leaves. Where the machine takes no requests (its disk is full and it stands for election again)
- * callers are told so and come again. A crash loses whoever waits, not what is committed.
+ * What is committed is applied to the node (`apply-image.ts`) before any answer that depends on it leaves. What the
+ * active controller does without being asked is in `controller-work.ts`, what members say to each other goes through
+ * `quorum-calls.ts`. Where the machine takes no requests callers are told so and come again. A crash loses whoever
+ * waits, not what is committed.
  */
 import { topicConfig } from '../config/log-config.ts';
-import { clientListeners } from '../config/parse.ts';
-import { controllerNames } from '../config/quorum-rules.ts';
 import type { NodeConfig } from '../config/settings.ts';
-import { type ControllerKey, idsNeeded } from '../controller/handle.ts';
+import { idsNeeded } from '../controller/handle.ts';
 import { CONTROLLER, type ControllerShapes } from '../controller/machine.ts';
 import {
   createQuorum,
@@ -27,85 +27,77 @@ import { nextOwner, nextTicket } from '../lib/ids.ts';
 import { UUID_BYTES } from '../lib/uuid.ts';
 import type { DiskInput, Env, HostInput, Outbox } from '../lib/world.ts';
 import type { LogConfig } from '../log/types.ts';
-import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
-import { type Voter, voterOf } from '../raft/voters.ts';
-import type { MetadataWait } from './api/03-metadata.ts';
+import type { RequestOf } from '../protocol/messages/index.ts';
+import type { PeerOptions } from '../raft/raft.ts';
+import { noteApplied } from './applied.ts';
 import { applyChange, applyView } from './apply-image.ts';
-import { answerAutoCreate } from './auto-create.ts';
-import { answerStartTopics } from './boot-serve.ts';
+import { bootCaughtUp } from './boot-serve.ts';
+import {
+  answerCaller,
+  type Caller,
+  type CallOutcome,
+  type ControllerCall,
+  noteController,
+} from './controller-calls.ts';
+import {
+  beginWork,
+  type ControllerWork,
+  createControllerWork,
+  endWork,
+  holdsAnswer,
+  tend,
+  workDeadlineMs,
+} from './controller-work.ts';
 import { exitNode } from './exit.ts';
 import { randomUuid } from './files.ts';
-import { answerForwarded } from './forward.ts';
-import { answerControllerRegistration, answerHeartbeat, answerRegistration, controllerIsActive } from './lifecycle.ts';
-import { answerProducerIds } from './producer-ids.ts';
+import { replyToMember, sendToMember } from './quorum-calls.ts';
+import { isAlone, isController, staticVoters } from './roles.ts';
 import type { Node, Request } from './state.ts';
 import { stopQuorumClosed } from './stop.ts';
 
 /** Bytes of recent metadata that are kept in memory: what the next snapshot and reload read. */
 const RING_BYTES = 1024 * 1024;
 
-/** Who called, and what the answer is for. */
-export type Caller =
-  /** A client, through the API of this broker. */
-  | {
-      readonly kind: 'client';
-      readonly request: Request;
-      readonly apiKey: ControllerKey;
-      readonly body: RequestOf<ControllerKey>;
-      /** How long the client waits, `env.nowMs`. */
-      readonly untilMs: number;
-    }
-  | { readonly kind: 'autoCreate'; readonly wait: MetadataWait; readonly names: readonly string[] }
-  | { readonly kind: 'startTopics' }
-  | { readonly kind: 'registration' }
-  | { readonly kind: 'controllerRegistration' }
-  | { readonly kind: 'heartbeat' }
-  | { readonly kind: 'producerIds' };
-
-/** Why there is no answer. inactive: nothing was done. lost: nobody knows. busy, tooLarge: nothing was done. */
-export type CallFailure = 'inactive' | 'busy' | 'tooLarge' | 'lost';
-
-/** An answer, or why there is none. */
-export type CallOutcome = { readonly response: ResponseInputOf<ControllerKey> } | { readonly failure: CallFailure };
-
-/** A call that waits for uuids. */
-interface Call {
-  readonly apiKey: ControllerKey;
-  readonly version: number;
-  readonly body: RequestOf<ControllerKey>;
+/** Who waits for a response of the controller of this process. */
+export interface Submitted {
   readonly caller: Caller;
+  /** Of the request; null for a duty. */
+  readonly apiKey: ControllerCall['apiKey'] | null;
+  /** How long its caller waits for brokers to serve what it made, `env.nowMs`. */
+  readonly untilMs: number;
 }
+
+/** What the quorum of this process says. */
+export type HostEvent = QuorumEvent<ControllerShapes, Submitted>;
 
 /** The state. */
 export interface ControllerHost extends Timed {
   readonly kind: 'controller';
   readonly owner: number;
-  readonly quorum: Quorum<ControllerShapes, Caller>;
+  readonly quorum: Quorum<ControllerShapes, Submitted>;
   /** Calls that wait for entropy, by ticket. */
-  readonly drawing: Map<number, Call>;
+  readonly drawing: Map<number, ControllerCall>;
+  readonly work: ControllerWork;
+  /** Requests of other members that wait for an answer, by the number that the quorum knows them by. */
+  readonly members: Map<number, Request>;
+  /** What the quorum has said and was not acted on: acting on one event may bring others. */
+  readonly events: HostEvent[];
+  isActing: boolean;
 }
 
-/** The voter that a directory of this node is. */
-export function ownVoter(config: NodeConfig, directoryId: string): Voter {
-  const controllers = controllerNames(config);
-  const listener = config.listeners.find(({ name }) => controllers.includes(name)) ?? clientListeners(config)[0];
-  const endpoints =
-    listener === undefined ? [] : [{ name: listener.name, host: listener.host || 'localhost', port: listener.port }];
-  return voterOf(config['node.id'], directoryId, endpoints);
-}
-
-/** Opens the quorum of this directory: 'active' follows, or the node ends. */
+/** Opens the quorum of this directory: what is committed follows, or the node ends. */
 export function openController(node: Node, seed: number, isClean: boolean, recoveryPoint: number, out: Outbox): void {
-  const { config } = node;
-  const owner = nextOwner(node.ids);
+  const { config, ids, nodeId, folder, directoryId, clusterId } = node;
+  const owner = nextOwner(ids);
   const snapshotMs = config['metadata.log.max.snapshot.interval.ms'];
   const raftConfig = {
     log: metadataLogConfig(config),
     snapshotBytes: config['metadata.log.max.record.bytes.between.snapshots'],
     snapshotIntervalMs: snapshotMs === 0 ? Number.POSITIVE_INFINITY : snapshotMs,
   };
-  const { ids, nodeId, folder, directoryId, clusterId } = node;
-  const options = { owner, ids, folder, nodeId, directoryId, staticVoters: [], config: raftConfig };
+  const place = { owner, ids, folder, nodeId, directoryId };
+  const options = { ...place, staticVoters: staticVoters(config), config: raftConfig };
+  const balanceMs = config['leader.imbalance.check.interval.seconds'] * 1000;
   const controllerConfig = {
     nodeId,
     given: node.configured.given,
@@ -113,12 +105,31 @@ export function openController(node: Node, seed: number, isClean: boolean, recov
     numPartitions: config['num.partitions'],
     replicationFactor: config['default.replication.factor'],
     sessionTimeoutMs: config['broker.session.timeout.ms'],
+    balanceIntervalMs: config['auto.leader.rebalance.enable'] ? balanceMs : Number.POSITIVE_INFINITY,
   };
-  const quorum = createQuorum<ControllerShapes, Caller>(options, controllerConfig, seed);
+  const peers = isAlone(config) ? {} : { peers: peerOptions(config, clusterId, seed) };
+  const quorum = createQuorum<ControllerShapes, Submitted>({ ...options, ...peers }, controllerConfig, seed);
   const timed = { deadlineMs: Number.POSITIVE_INFINITY, heapIndex: -1 };
-  node.controller = { kind: 'controller', ...timed, owner, quorum, drawing: new Map() };
+  const work = createControllerWork();
+  const none = { drawing: new Map(), members: new Map(), events: [], isActing: false };
+  node.controller = { kind: 'controller', ...timed, owner, quorum, work, ...none };
   node.machines.set(owner, node.controller);
   openQuorum(quorum, { clean: isClean, recoveryPoint }, out);
+}
+
+function peerOptions(config: NodeConfig, clusterId: string, seed: number): PeerOptions {
+  return {
+    clusterId,
+    seed,
+    times: {
+      electionTimeoutMs: config['controller.quorum.election.timeout.ms'],
+      fetchTimeoutMs: config['controller.quorum.fetch.timeout.ms'],
+      electionBackoffMaxMs: config['controller.quorum.election.backoff.max.ms'],
+      requestTimeoutMs: config['controller.quorum.request.timeout.ms'],
+    },
+    bootstrapCount: config['controller.quorum.bootstrap.servers'].length,
+    mayObserve: !isController(config),
+  };
 }
 
 function metadataLogConfig(config: NodeConfig): LogConfig {
@@ -133,23 +144,14 @@ function metadataLogConfig(config: NodeConfig): LogConfig {
   };
 }
 
-/** Calls the controller. The caller is answered within this step or later, always once. */
-export function callController<K extends ControllerKey>(
-  node: Node,
-  env: Env,
-  apiKey: K,
-  version: number,
-  body: RequestOf<K>,
-  caller: Caller,
-  out: Outbox,
-): void {
-  const host = node.controller;
-  if (host === null) {
-    takeAnswer(node, env, caller, { failure: 'inactive' }, out);
-    return;
-  }
-  const idsCount = idsNeeded(apiKey, body);
-  const call: Call = { apiKey, version, body: body as RequestOf<ControllerKey>, caller };
+/** Whether the controller of this process takes requests. */
+export function isActiveHere({ quorum }: ControllerHost): boolean {
+  return quorum.coordinator.stage === 'active';
+}
+
+/** Hands a request to the controller of this process. The caller is answered within this step or later, once. */
+export function submitHere(node: Node, env: Env, host: ControllerHost, call: ControllerCall, out: Outbox): void {
+  const idsCount = idsNeeded(call.apiKey, call.body);
   if (idsCount === 0) {
     submit(node, env, host, call, [], out);
     return;
@@ -159,13 +161,32 @@ export function callController<K extends ControllerKey>(
   out.push({ kind: 'entropy', length: idsCount * UUID_BYTES, owner: host.owner, ticket });
 }
 
-function submit(node: Node, env: Env, host: ControllerHost, call: Call, ids: string[], out: Outbox): void {
+function submit(node: Node, env: Env, host: ControllerHost, call: ControllerCall, ids: string[], out: Outbox): void {
   const { apiKey, version, body, caller } = call;
   const request = { kind: 'api', apiKey, version, body, ids } as const;
-  const submission = submitToQuorum(host.quorum, CONTROLLER, env, request, caller, out);
-  if (submission.kind === 'refused') takeAnswer(node, env, caller, { failure: submission.reason }, out);
-  else if (submission.kind === 'answered') takeAnswer(node, env, caller, outcomeOf(submission.response), out);
-  setDeadline(node.deadlines, host, quorumDeadlineMs(host.quorum));
+  submitRequest(node, env, host, request, { caller, apiKey, untilMs: env.nowMs + timeoutOf(call) }, out);
+}
+
+/** How long a caller waits for what it makes to be served, ms: as long as its request says. */
+function timeoutOf({ apiKey, body }: ControllerCall): number {
+  return apiKey === 19 || apiKey === 37 ? (body as RequestOf<19 | 37>).timeoutMs : 0;
+}
+
+/** Submits a request or a duty. False if it was refused for lack of room. */
+export function submitRequest(
+  node: Node,
+  env: Env,
+  host: ControllerHost,
+  request: ControllerShapes['request'],
+  waiter: Submitted,
+  out: Outbox,
+): boolean {
+  const events: HostEvent[] = [];
+  const submission = submitToQuorum(host.quorum, CONTROLLER, env, request, waiter, out, events);
+  if (submission.kind === 'refused') answerCaller(node, env, waiter.caller, { failure: submission.reason }, out);
+  else if (submission.kind === 'answered') answerCaller(node, env, waiter.caller, outcomeOf(submission.response), out);
+  takeEvents(node, env, host, events, out);
+  return submission.kind !== 'refused';
 }
 
 function outcomeOf(response: ControllerShapes['response']): CallOutcome {
@@ -186,7 +207,7 @@ export function stepController(
     if (call !== undefined) submit(node, env, host, call, uuidsOf(input.bytes), out);
     return;
   }
-  const events: QuorumEvent<ControllerShapes, Caller>[] = [];
+  const events: HostEvent[] = [];
   stepQuorum(host.quorum, CONTROLLER, env, input, out, events);
   takeEvents(node, env, host, events, out);
 }
@@ -199,75 +220,83 @@ function uuidsOf(bytes: Uint8Array): string[] {
 
 /** The deadline has come, or might have. */
 export function wakeController(node: Node, env: Env, host: ControllerHost, out: Outbox): void {
-  const events: QuorumEvent<ControllerShapes, Caller>[] = [];
+  const events: HostEvent[] = [];
   wakeQuorum(host.quorum, CONTROLLER, env, out, events);
   takeEvents(node, env, host, events, out);
 }
 
-/** Takes what the quorum says, in order. */
+/** Takes what the quorum says, in order; then does what is due. */
 export function takeEvents(
   node: Node,
   env: Env,
   host: ControllerHost,
-  events: readonly QuorumEvent<ControllerShapes, Caller>[],
+  events: readonly HostEvent[],
   out: Outbox,
 ): void {
-  for (const event of events) {
-    switch (event.kind) {
-      case 'active':
-        applyView(node, env, event.view, out);
-        controllerIsActive(node, env, out);
-        break;
-      case 'changed':
-        applyChange(node, env, event.change, out);
-        break;
-      case 'answered':
-        takeAnswer(node, env, event.waiter, outcomeOf(event.response), out);
-        break;
-      case 'lost':
-        takeAnswer(node, env, event.waiter, { failure: 'lost' }, out);
-        break;
-      case 'inactive':
-        break; // Callers are refused, one by one.
-      case 'view':
-        applyView(node, env, event.view, out);
-        break;
-      case 'leader':
-      case 'call':
-      case 'reply':
-        break; // A quorum of one has nobody to call, and nobody calls it.
-      case 'closed':
-        stopQuorumClosed(node, out);
-        break;
-      default:
-        exitNode(node, 1, event.detail);
+  host.events.push(...events);
+  if (host.isActing) return;
+  host.isActing = true;
+  do {
+    for (let event = host.events.shift(); event !== undefined; event = host.events.shift()) {
+      takeEvent(node, env, host, event, out);
     }
-  }
-  setDeadline(node.deadlines, host, quorumDeadlineMs(host.quorum));
+    tend(node, env, host, out);
+  } while (host.events.length > 0);
+  host.isActing = false;
+  remind(node, host);
 }
 
-function takeAnswer(node: Node, env: Env, caller: Caller, outcome: CallOutcome, out: Outbox): void {
-  switch (caller.kind) {
-    case 'client':
-      answerForwarded(node, caller, outcome);
+function takeEvent(node: Node, env: Env, host: ControllerHost, event: HostEvent, out: Outbox): void {
+  switch (event.kind) {
+    case 'active':
+      applyView(node, env, event.view, out);
+      caughtUp(node, env, out);
+      beginWork(node, env, host, out);
+      noteController(node, env, out);
       break;
-    case 'autoCreate':
-      answerAutoCreate(node, caller, outcome);
+    case 'inactive':
+      endWork(node, env, host, out);
+      noteController(node, env, out);
       break;
-    case 'startTopics':
-      answerStartTopics(node, outcome);
+    case 'leader':
+      noteController(node, env, out);
       break;
-    case 'registration':
-      answerRegistration(node, env, outcome, out);
+    case 'view':
+      applyView(node, env, event.view, out);
+      caughtUp(node, env, out);
       break;
-    case 'controllerRegistration':
-      answerControllerRegistration(node, outcome);
+    case 'changed':
+      applyChange(node, env, event.change, out);
+      noteApplied(node, event.change);
+      caughtUp(node, env, out);
       break;
-    case 'heartbeat':
-      answerHeartbeat(node, env, outcome, out);
+    case 'answered':
+      if (!holdsAnswer(host, event)) answerCaller(node, env, event.waiter.caller, outcomeOf(event.response), out);
       break;
-    case 'producerIds':
-      answerProducerIds(node, env, outcome, out);
+    case 'lost':
+      answerCaller(node, env, event.waiter.caller, { failure: 'lost' }, out);
+      break;
+    case 'call':
+      sendToMember(node, env, event, out);
+      break;
+    case 'reply':
+      replyToMember(node, host, event);
+      break;
+    case 'closed':
+      stopQuorumClosed(node, out);
+      break;
+    case 'failed':
+      exitNode(node, 1, event.detail);
       break;
   }
+}
+
+/** The image has come further. */
+function caughtUp(node: Node, env: Env, out: Outbox): void {
+  if (node.boot !== null) bootCaughtUp(node, env, node.boot, out);
+}
+
+/** Gives the heap the next deadline. */
+export function remind(node: Node, host: ControllerHost): void {
+  setDeadline(node.deadlines, host, Math.min(quorumDeadlineMs(host.quorum), workDeadlineMs(host)));
 }

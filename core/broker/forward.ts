@@ -3,18 +3,25 @@
  * the client's. Whatever makes partitions is answered when they can be used, or when the client's time is over.
  */
 import type { ControllerKey } from '../controller/handle.ts';
-import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { answer } from './answers.ts';
-import { type Caller, type CallFailure, type CallOutcome, callController } from './controller-host.ts';
+import { type Caller, type CallFailure, type CallOutcome, callController } from './controller-calls.ts';
+import { refusalOf } from './refusals.ts';
 import type { Node, Request, Topic } from './state.ts';
 import { waitForTopics } from './topic-waits.ts';
 import { scheduleTopics } from './topics.ts';
 
 /** The APIs that are forwarded. */
-export type ForwardedKey = 19 | 20 | 33 | 37 | 44 | 57;
+export type ForwardedKey = 19 | 20 | 33 | 37 | 43 | 44 | 57 | 64 | 94;
+
+const FORWARDED: ReadonlySet<number> = new Set<ForwardedKey>([19, 20, 33, 37, 43, 44, 57, 64, 94]);
+
+/** Whether an API is a client's for the controller. */
+export function isForwardedKey(apiKey: number): apiKey is ForwardedKey {
+  return FORWARDED.has(apiKey);
+}
 
 /** The time that a client has that names none, ms: Kafka's request.timeout.ms. */
 export const TIMEOUT_MS = 30_000;
@@ -36,8 +43,7 @@ export function forward<K extends ForwardedKey>(
 
 /** The controller has answered, or cannot. */
 export function answerForwarded(node: Node, caller: Extract<Caller, { kind: 'client' }>, outcome: CallOutcome): void {
-  const { request, body } = caller;
-  const apiKey = caller.apiKey as ForwardedKey;
+  const { request, apiKey, body } = caller;
   if ('failure' in outcome) {
     answer(node, request, apiKey, refusalOf(apiKey, request.version, body, errorOf(outcome.failure)));
     return;
@@ -49,7 +55,7 @@ export function answerForwarded(node: Node, caller: Extract<Caller, { kind: 'cli
 }
 
 /** The topics that got partitions. */
-function madeTopics(node: Node, apiKey: ForwardedKey, response: ResponseInputOf<ControllerKey>): Topic[] {
+function madeTopics(node: Node, apiKey: ControllerKey, response: ResponseInputOf<ControllerKey>): Topic[] {
   const names =
     apiKey === 19
       ? (response as ResponseInputOf<19>).topics.filter(isDone).map(({ name }) => name)
@@ -72,40 +78,5 @@ export function errorOf(failure: CallFailure): ErrorCode {
       return ErrorCode.REQUEST_TIMED_OUT;
     default:
       return ErrorCode.NOT_CONTROLLER; // Clients ask again.
-  }
-}
-
-/** The answer that refuses the whole of a request. */
-function refusalOf(
-  apiKey: ForwardedKey,
-  version: number,
-  body: RequestOf<ControllerKey>,
-  errorCode: ErrorCode,
-): ResponseInputOf<ForwardedKey> {
-  const error = { errorCode, errorMessage: null };
-  switch (apiKey) {
-    case 19:
-      return {
-        throttleTimeMs: 0,
-        topics: (body as RequestOf<19>).topics.map(({ name }) => ({ name, topicId: ZERO_UUID, ...error, configs: [] })),
-      };
-    case 20: {
-      const { topics, topicNames } = body as RequestOf<20>;
-      const asked = version >= 6 ? topics : topicNames.map((name) => ({ name, topicId: ZERO_UUID }));
-      return { throttleTimeMs: 0, responses: asked.map(({ name, topicId }) => ({ name, topicId, ...error })) };
-    }
-    case 37: {
-      const { topics } = body as RequestOf<37>;
-      return { throttleTimeMs: 0, results: topics.map(({ name }) => ({ name, ...error })) };
-    }
-    case 57:
-      return { throttleTimeMs: 0, ...error, results: [] };
-    default: {
-      const { resources } = body as RequestOf<33>;
-      return {
-        throttleTimeMs: 0,
-        responses: resources.map(({ resourceType, resourceName }) => ({ ...error, resourceType, resourceName })),
-      };
-    }
   }
 }

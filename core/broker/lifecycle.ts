@@ -1,28 +1,39 @@
 /**
  * The life of this broker in its cluster: it registers (and so does the controller of this process), shows by
- * heartbeats that it is there and how far it has applied the metadata log, and serves once the controller has unfenced
- * it.
+ * heartbeats that it is there and how far it has applied the metadata log, serves once the controller has unfenced it,
+ * and at the end asks to be let go.
  *
  * Each start is a new incarnation. The epoch of this life is the offset of its registration; the one before comes from
  * the marker of a clean stop, so that the controller knows whether anything may be lost. While logs recover the broker
- * asks to stay fenced. The calls are those that will go over the network to another node's controller.
+ * asks to stay fenced. When it is to stop it asks for that (`beginLeaving`), and goes when the controller says so: by
+ * then others lead what it led.
+ *
+ * One call is under way at a time. When another controller becomes active, what was asked of the one before is not
+ * waited for: each call has a number, and an answer to an earlier one is dropped.
  */
 import { setDeadline, type Timed } from '../lib/heap.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { SUPPORTED_FEATURES } from '../metadata/features.ts';
 import { ErrorCode, errorName } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
-import { bootRegistered, bootUnfenced } from './boot-serve.ts';
-import { type CallOutcome, callController, ownVoter } from './controller-host.ts';
+import { appliedOffset } from './applied.ts';
+import { bootControllerKnown, bootRegistered, bootUnfenced } from './boot-serve.ts';
+import { activeController, type CallOutcome, callController } from './controller-calls.ts';
 import { exitNode } from './exit.ts';
+import { controllerChanged } from './in-sync.ts';
+import { controllerEndpoints, isBroker, isController } from './roles.ts';
 import { say } from './say.ts';
 import type { Node } from './state.ts';
+import { mayLeave } from './stop.ts';
 
 const REGISTRATION_KEY = 62;
 const REGISTRATION_VERSION = 4;
 const CONTROLLER_KEY = 70;
 const HEARTBEAT_KEY = 63;
 const HEARTBEAT_VERSION = 2;
+
+/** Before a call that failed is repeated, ms; at most the interval of heartbeats. */
+const RETRY_MS = 50;
 
 /** The state. */
 export interface Lifecycle extends Timed {
@@ -37,10 +48,17 @@ export interface Lifecycle extends Timed {
   /** Whether the logs are open: the broker wants to take part. */
   isReady: boolean;
   isFenced: boolean;
+  /** Whether the broker wants to shut down. */
+  isLeaving: boolean;
   /** Whether the controller of this process has registered too, in this life. */
   isControllerRegistered: boolean;
-  /** Whether a call has not been answered. */
+  /** Whether that has been asked for and not answered. */
+  isControllerCalling: boolean;
+  /** Whether a call has not been answered, and its number. */
   isCalling: boolean;
+  attempt: number;
+  /** Whether something is to be told that the call under way does not say. */
+  hasNews: boolean;
 }
 
 /** A broker that has not registered. */
@@ -55,54 +73,85 @@ export function createLifecycle(owner: number): Lifecycle {
     epoch: -1,
     isReady: false,
     isFenced: true,
+    isLeaving: false,
     isControllerRegistered: false,
+    isControllerCalling: false,
     isCalling: false,
+    attempt: 0,
+    hasNews: false,
   };
 }
 
-/** The controller takes requests. */
-export function controllerIsActive(node: Node, env: Env, out: Outbox): void {
-  if (!node.lifecycle.isControllerRegistered) registerController(node, env, out);
-  if (node.lifecycle.epoch < 0) register(node, env, out);
-  else wakeLifecycle(node, env, out);
+/** Another node is the active controller; -1 when nobody is. What was asked of the last one is asked anew. */
+export function controllerIsKnown(node: Node, env: Env, controllerId: number, out: Outbox): void {
+  node.lifecycle.isCalling = false;
+  node.lifecycle.isControllerCalling = false;
+  if (controllerId < 0) return;
+  if (node.boot !== null) bootControllerKnown(node, env, node.boot, out);
+  wakeLifecycle(node, env, out);
 }
 
-/** The deadline has come, or might have: says that this broker is there. */
+/** The deadline has come, or might have: says that this node is there. */
 export function wakeLifecycle(node: Node, env: Env, out: Outbox): void {
-  const { lifecycle } = node;
+  const { lifecycle, config } = node;
   if (node.stage !== 'booting' && node.stage !== 'serving') return;
-  setDeadline(node.deadlines, lifecycle, env.nowMs + node.config['broker.heartbeat.interval.ms']);
-  if (lifecycle.isCalling) return;
-  if (lifecycle.epoch < 0) {
-    register(node, env, out);
+  setDeadline(node.deadlines, lifecycle, env.nowMs + config['broker.heartbeat.interval.ms']);
+  const isMissing = isController(config) && !lifecycle.isControllerRegistered;
+  if (isMissing && !lifecycle.isControllerCalling) registerController(node, env, out);
+  if (!isBroker(config)) {
+    if (lifecycle.isControllerRegistered) setDeadline(node.deadlines, lifecycle, Number.POSITIVE_INFINITY);
+    return;
+  }
+  if (lifecycle.isCalling) {
+    lifecycle.hasNews = true;
     return;
   }
   lifecycle.isCalling = true;
+  lifecycle.attempt += 1;
+  lifecycle.hasNews = false;
+  if (lifecycle.epoch < 0) register(node, env, out);
+  else sendHeartbeat(node, env, out);
+}
+
+/** Something has changed that the controller waits for: the next heartbeat is sent at once. */
+export function hurryHeartbeat(node: Node): void {
+  const { lifecycle } = node;
+  if (lifecycle.epoch < 0 || !lifecycle.isReady) return;
+  if (lifecycle.isCalling) lifecycle.hasNews = true;
+  else setDeadline(node.deadlines, lifecycle, 0);
+}
+
+function sendHeartbeat(node: Node, env: Env, out: Outbox): void {
+  const { lifecycle } = node;
   const body = {
     brokerId: node.nodeId,
     brokerEpoch: lifecycle.epoch,
-    currentMetadataOffset: node.image.provenance.offset,
+    currentMetadataOffset: appliedOffset(node),
     wantFence: !lifecycle.isReady,
-    wantShutDown: false,
+    wantShutDown: lifecycle.isLeaving,
     offlineLogDirs: [],
     cordonedLogDirs: null,
   };
-  callController(node, env, HEARTBEAT_KEY, HEARTBEAT_VERSION, body, { kind: 'heartbeat' }, out);
+  const caller = { kind: 'heartbeat', attempt: lifecycle.attempt } as const;
+  callController(node, env, HEARTBEAT_KEY, HEARTBEAT_VERSION, body, caller, out);
 }
 
 function registerController(node: Node, env: Env, out: Outbox): void {
+  const { config, lifecycle, nodeId } = node;
+  lifecycle.isControllerCalling = true;
   const body = {
-    controllerId: node.nodeId,
-    incarnationId: node.lifecycle.incarnationId,
+    controllerId: nodeId,
+    incarnationId: lifecycle.incarnationId,
     zkMigrationReady: false,
-    listeners: ownVoter(node.config, node.directoryId).endpoints.map((one) => ({ ...one, securityProtocol: 0 })),
+    listeners: controllerEndpoints(config).map((one) => ({ ...one, securityProtocol: 0 })),
     features: [...SUPPORTED_FEATURES],
   };
   callController(node, env, CONTROLLER_KEY, 0, body, { kind: 'controllerRegistration' }, out);
 }
 
-/** The registration of the controller is committed; else it is tried again when it is active again. */
+/** The registration of the controller is committed; else it is tried again at the next deadline. */
 export function answerControllerRegistration(node: Node, outcome: CallOutcome): void {
+  node.lifecycle.isControllerCalling = false;
   if ('failure' in outcome) return;
   const { errorCode } = outcome.response as ResponseInputOf<70>;
   node.lifecycle.isControllerRegistered = errorCode === ErrorCode.NONE;
@@ -110,12 +159,12 @@ export function answerControllerRegistration(node: Node, outcome: CallOutcome): 
 
 function register(node: Node, env: Env, out: Outbox): void {
   const { lifecycle } = node;
-  lifecycle.isCalling = true;
+  const listeners = node.listeners.filter(({ isForControllers }) => !isForControllers);
   const body = {
     brokerId: node.nodeId,
     clusterId: node.clusterId,
     incarnationId: lifecycle.incarnationId,
-    listeners: node.listeners.map(({ name, host, port, advertised, boundPort }) => ({
+    listeners: listeners.map(({ name, host, port, advertised, boundPort }) => ({
       name,
       host: advertised?.host || host || 'localhost',
       port: advertised?.port || boundPort || port,
@@ -127,24 +176,32 @@ function register(node: Node, env: Env, out: Outbox): void {
     logDirs: [node.directoryId],
     previousBrokerEpoch: lifecycle.previousEpoch,
   };
-  callController(node, env, REGISTRATION_KEY, REGISTRATION_VERSION, body, { kind: 'registration' }, out);
+  const caller = { kind: 'registration', attempt: lifecycle.attempt } as const;
+  callController(node, env, REGISTRATION_KEY, REGISTRATION_VERSION, body, caller, out);
 }
 
 /** The registration is committed, or not. */
-export function answerRegistration(node: Node, env: Env, outcome: CallOutcome, out: Outbox): void {
+export function answerRegistration(node: Node, env: Env, attempt: number, outcome: CallOutcome, out: Outbox): void {
   const { lifecycle } = node;
+  if (attempt !== lifecycle.attempt || !lifecycle.isCalling) return;
   lifecycle.isCalling = false;
   if ('failure' in outcome) {
-    // Tried again when the controller is active, or at the next heartbeat.
-    setDeadline(node.deadlines, lifecycle, env.nowMs + node.config['broker.heartbeat.interval.ms']);
+    repeat(node, env);
     return;
   }
   const { errorCode, brokerEpoch } = outcome.response as ResponseInputOf<62>;
+  if (errorCode === ErrorCode.DUPLICATE_BROKER_REGISTRATION) {
+    // The life before has a session left. If it is another process that lives, this goes on for ever, and says so.
+    const fields = new Map([['node', node.nodeId]]);
+    say(out, 'warn', 'the controller still takes an earlier life of this node for alive; it is asked again', fields);
+    return;
+  }
   if (errorCode !== ErrorCode.NONE) {
     exitNode(node, 1, `the controller refuses to register this broker: ${errorName(errorCode)}`);
     return;
   }
   lifecycle.epoch = brokerEpoch ?? -1;
+  controllerChanged(node);
   bootRegistered(node, env, out);
 }
 
@@ -154,18 +211,46 @@ export function becomeReady(node: Node, env: Env, out: Outbox): void {
   wakeLifecycle(node, env, out);
 }
 
+/** The broker wants to shut down: `mayLeave` follows when the controller lets it go. */
+export function beginLeaving(node: Node, env: Env, out: Outbox): void {
+  node.lifecycle.isLeaving = true;
+  wakeLifecycle(node, env, out);
+}
+
 /** The controller has heard of this broker, or not. */
-export function answerHeartbeat(node: Node, env: Env, outcome: CallOutcome, out: Outbox): void {
+export function answerHeartbeat(node: Node, env: Env, attempt: number, outcome: CallOutcome, out: Outbox): void {
   const { lifecycle } = node;
+  if (attempt !== lifecycle.attempt || !lifecycle.isCalling) return;
   lifecycle.isCalling = false;
-  if ('failure' in outcome) return;
-  const { errorCode, isFenced } = outcome.response as ResponseInputOf<63>;
+  if ('failure' in outcome) {
+    repeat(node, env);
+    return;
+  }
+  const { errorCode, isCaughtUp, isFenced, shouldShutDown } = outcome.response as ResponseInputOf<63>;
   if (errorCode !== ErrorCode.NONE) {
     say(out, 'warn', 'the controller refuses a heartbeat', new Map([['reason', errorName(errorCode)]]));
     return;
   }
   lifecycle.isFenced = isFenced ?? true;
+  if (lifecycle.isLeaving) {
+    if (shouldShutDown) mayLeave(node, env, out);
+    // Others take the leads over: that may be done the next moment.
+    else hastenHeartbeat(node, env, RETRY_MS);
+    return;
+  }
   if (!lifecycle.isFenced) bootUnfenced(node, env, out);
   // Asked before the logs were open, and answered after: asks again without delay.
-  else if (lifecycle.isReady) setDeadline(node.deadlines, lifecycle, env.nowMs + 1);
+  else if (lifecycle.isReady) hastenHeartbeat(node, env, isCaughtUp === true ? 1 : RETRY_MS);
+  if (lifecycle.hasNews) hastenHeartbeat(node, env, 0);
+}
+
+/** A call has failed: while nobody is known to be the controller it is repeated when that changes. */
+function repeat(node: Node, env: Env): void {
+  if (activeController(node) >= 0) hastenHeartbeat(node, env, RETRY_MS);
+}
+
+/** The next heartbeat is sent after `ms`, unless it is due before. */
+function hastenHeartbeat(node: Node, env: Env, ms: number): void {
+  const { lifecycle, deadlines } = node;
+  setDeadline(deadlines, lifecycle, Math.min(lifecycle.deadlineMs, env.nowMs + ms));
 }

@@ -26,10 +26,14 @@ import { startNode, stepBoot } from './boot.ts';
 import { bootListening, proceedBoot } from './boot-serve.ts';
 import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoints.ts';
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
+import { createControllerCalls, wakeControllerCalls } from './controller-calls.ts';
 import { stepController, wakeController } from './controller-host.ts';
+import { heartbeatCut } from './controller-work.ts';
 import { harvest, ripen } from './fetch.ts';
 import { beginAhead } from './fetch-ahead.ts';
 import { checkSession, createSessions } from './fetch-sessions.ts';
+import { createFollowers, pumpFollowers, wakeFollowers } from './followers.ts';
+import { createInSyncHost, pumpInSync } from './in-sync.ts';
 import { createLifecycle, wakeLifecycle } from './lifecycle.ts';
 import { settlePartition, stepPartition, wakePartition } from './partitions.ts';
 import { checkPeers, createPeers, settlePeers, stepPeers, wakePeers } from './peers.ts';
@@ -68,9 +72,13 @@ export function createNode(config: NodeConfig): Node {
     directoryId: '',
     image: EMPTY_IMAGE,
     checkedImage: EMPTY_IMAGE,
+    unapplied: [],
     controller: null,
+    controllerCalls: createControllerCalls(),
     lifecycle,
     peers: createPeers(ids, config['node.id'], config['socket.request.max.bytes']),
+    followers: createFollowers(),
+    inSync: createInSyncHost(ids, config['node.id']),
     machines: new Map<number, Machine>([
       [topics.owner, topics],
       [lifecycle.owner, lifecycle],
@@ -134,12 +142,16 @@ export function checkNode(node: Node): void {
   assert(node.ripe.length === 0, 'a ripe fetch was not answered');
   assert(node.finished.length === 0, 'a finished produce was not answered');
   assert(node.wantedAheads.length === 0, 'a range was not read ahead');
+  assert(node.followers.touched.size === 0, 'a fetcher was not asked what it has to send');
+  assert(!node.inSync.isTouched, 'a proposal was not sent');
   checkPeers(node.peers);
   checkHeap(node.deadlines);
   let readingBytes = 0;
   let aheadBytes = 0;
   for (const topic of node.topics.byName.values()) {
-    for (const { log, leader, reads, aheadBytes: counted } of topic.partitions) {
+    for (const partition of topic.partitions) {
+      if (partition === null) continue;
+      const { log, leader, reads, aheadBytes: counted } = partition;
       aheadBytes += counted;
       checkLog(log);
       checkLeader(leader);
@@ -168,6 +180,10 @@ function checkMetadata(node: Node): void {
     const topic = topics.byId.get(id);
     assert(topic?.name === name, 'a topic of the image is not kept');
     assert(topic.partitions.length === partitions.length, 'a topic has other partitions than the image says');
+    for (const [index, { replicas }] of partitions.entries()) {
+      const isHere = topic.partitions[index] !== null;
+      assert(isHere === replicas.includes(node.nodeId), 'the replicas here are not those that the image says');
+    }
   }
   if (image.topics.byId.size > REPLAYED_TOPICS_MAX) return;
   const again = imageFromRecords(snapshotRecords(image), image.provenance);
@@ -206,6 +222,7 @@ function take(node: Node, env: Env, input: Input, out: Outbox): void {
       break;
     case 'closed':
       dropConnection(node, input.connection);
+      heartbeatCut(node, env, input.connection, out);
       break;
     case 'connected':
     case 'connectFailed':
@@ -291,8 +308,17 @@ function wakeMachine(node: Node, env: Env, machine: Waking, out: Outbox): void {
     case 'removal':
       wakeRemoval(node, env, machine, out);
       break;
+    case 'controllerCalls':
+      wakeControllerCalls(node, env, out);
+      break;
     case 'peers':
       wakePeers(node, env, out);
+      break;
+    case 'followers':
+      wakeFollowers(node);
+      break;
+    case 'inSync':
+      machine.isTouched = true;
       break;
     case 'boot':
       break; // It has no deadline.
@@ -307,7 +333,7 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
     assert(passes < PASSES_MAX, 'a step does not come to its end');
     const partition = node.touched.pop();
     if (partition !== undefined) {
-      settlePartition(node, partition);
+      settlePartition(node, env, partition);
       continue;
     }
     if (settlePeers(node, env, out)) continue;
@@ -331,6 +357,7 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
       beginAhead(node, env, wanted, out);
       continue;
     }
+    if (pumpFollowers(node, env, out) || pumpInSync(node, env, out)) continue;
     if (node.boot?.isDue === true && node.exit === null) {
       proceedBoot(node, env, node.boot, out);
       continue;

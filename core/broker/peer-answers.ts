@@ -3,17 +3,32 @@
  */
 import { unreachable } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
+import { answerDescribeQuorum } from './api/55-describe-quorum.ts';
+import { takeRemoteAnswer } from './controller-calls.ts';
+import { takeProbed } from './controller-work.ts';
+import { answerFetcher } from './followers.ts';
 import type { PeerCaller, PeerOutcome } from './peers.ts';
+import { takeMemberAnswer } from './quorum-calls.ts';
 import type { Node } from './state.ts';
 
 /** Tells a caller what came of its call. */
 export function answerPeerCall(node: Node, env: Env, caller: PeerCaller, outcome: PeerOutcome, out: Outbox): void {
   switch (caller.kind) {
     case 'quorum':
+      takeMemberAnswer(node, env, caller.ticket, outcome, out);
+      break;
     case 'controller':
+      takeRemoteAnswer(node, env, caller.ticket, outcome, out);
+      break;
+    case 'describeQuorum':
+      answerDescribeQuorum(node, caller.request, outcome);
+      break;
     case 'probe':
+      takeProbed(node, env, caller.ticket, outcome, out);
+      break;
     case 'fetcher':
-      break; // Nobody calls yet.
+      answerFetcher(node, env, caller, outcome, out);
+      break;
     default:
       unreachable(caller);
   }

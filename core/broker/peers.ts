@@ -35,13 +35,15 @@ import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
 import type { ApiKey, RequestInputOf } from '../protocol/messages/index.ts';
 import type { Address } from './addresses.ts';
 import { answerPeerCall } from './peer-answers.ts';
-import type { Node } from './state.ts';
+import type { Node, Request } from './state.ts';
 
 /**
- * What a connection is for. quorum: votes and the like. quorumFetch: the metadata log. controller: requests to the
- * active controller. probe: whether a broker lives. replica: the logs of a leader.
+ * What a connection is for. quorum: votes and the like. quorumFetch: the metadata log. heartbeat: that this broker
+ * lives. controller: what else it asks of the active controller. envelope: what its clients ask. probe: whether a
+ * broker lives. replica: the logs of a leader.
  */
-export const PURPOSES = ['quorum', 'quorumFetch', 'controller', 'probe', 'replica'] as const;
+export const PURPOSES = ['quorum', 'quorumFetch', 'heartbeat', 'controller', 'envelope', 'probe', 'replica'] as const;
+/** One of them. */
 export type Purpose = (typeof PURPOSES)[number];
 
 /** Calls for one purpose that wait for connections at one time; one more fails. */
@@ -71,8 +73,10 @@ export interface PeerCall<K extends ApiKey> {
 export type PeerCaller =
   /** The member of the quorum, by its ticket. */
   | { readonly kind: 'quorum'; readonly ticket: number }
-  /** A request to a controller elsewhere, by the ticket of `remote-controller.ts`. */
+  /** A request to a controller elsewhere, by the ticket of `controller-calls.ts`. */
   | { readonly kind: 'controller'; readonly ticket: number }
+  /** A client wants to know of the quorum what only its leader knows. */
+  | { readonly kind: 'describeQuorum'; readonly request: Request }
   /** The active controller asks after a broker. */
   | { readonly kind: 'probe'; readonly ticket: number }
   /** The fetcher of the partitions that a node leads. */

@@ -7,7 +7,7 @@ import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { answer } from './answers.ts';
-import { type CallOutcome, callController } from './controller-host.ts';
+import { type CallOutcome, callController } from './controller-calls.ts';
 import type { Node, Request } from './state.ts';
 
 /** Requests that may wait for a block; one more is asked to come again. */

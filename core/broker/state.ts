@@ -14,14 +14,20 @@ import type { ConnectionId } from '../lib/world.ts';
 import type { Log } from '../log/log.ts';
 import type { LogEvent } from '../log/types.ts';
 import type { MetadataImage } from '../metadata/image.ts';
+import type { Fetcher } from '../replication/fetcher.ts';
+import type { Followed } from '../replication/followed.ts';
 import type { Leader } from '../replication/leader.ts';
 import type { ProduceWait } from './api/00-produce.ts';
 import type { Lookup } from './api/02-list-offsets.ts';
+import type { Unapplied } from './applied.ts';
 import type { Boot } from './boot.ts';
 import type { Checkpoints } from './checkpoints.ts';
+import type { ControllerCalls } from './controller-calls.ts';
 import type { ControllerHost } from './controller-host.ts';
 import type { WantedAhead } from './fetch-ahead.ts';
 import type { Fetch, FetchSlot, Sessions, Subscription } from './fetch-sessions.ts';
+import type { Followers } from './followers.ts';
+import type { InSyncHost } from './in-sync.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { Peers } from './peers.ts';
 import type { ProducerIds } from './producer-ids.ts';
@@ -36,9 +42,9 @@ export interface Topic {
   readonly id: string;
   /** The paths of its folders, without the numbers at their ends: shared, for there may be 100,000. */
   readonly stem: string;
-  /** By partition number, without gaps. */
-  readonly partitions: Partition[];
-  /** Partitions whose logs are not open yet. */
+  /** By partition number, as many as the image has; null where no replica is here. */
+  readonly partitions: (Partition | null)[];
+  /** Partitions of this node whose logs are not open yet. */
   opening: number;
   /** Those who want to know when none is. */
   readonly waits: TopicWait[];
@@ -46,9 +52,17 @@ export interface Topic {
 
 /**
  * How far a partition has come: waiting (for its name to be free, or its turn), folder (being made), folderSync (its
- * name is being made durable), log (the log has its files; it may still be opening), gone (its topic was deleted).
+ * name is being made durable), log (the log has its files; it may still be opening), gone (its topic was deleted, or
+ * its replica is elsewhere).
  */
 export type PartitionPhase = 'waiting' | 'folder' | 'folderSync' | 'log' | 'gone';
+
+/** What the checkpoints may say of a partition whose log is being cut, at most. */
+export interface Lowered {
+  readonly offset: number;
+  /** The log will begin at `offset`, and hold nothing. */
+  readonly isReset: boolean;
+}
 
 /** One partition that this node keeps: its log, its leader, and those who wait for it. */
 export interface Partition extends Timed {
@@ -57,6 +71,19 @@ export interface Partition extends Timed {
   readonly index: number;
   readonly log: Log;
   readonly leader: Leader<ProduceWait>;
+  /** While another node leads: how far this one follows, and through which fetcher. Both are null, or neither. */
+  followed: Followed | null;
+  fetcher: Fetcher | null;
+  /** The leader epoch of the image that this node has acted on last; -1 before the log is open. */
+  leaderEpoch: number;
+  /** It is to lead once a reset that has gone too far has ended. */
+  wantsLead: boolean;
+  /** Null unless its log is being cut. */
+  lowered: Lowered | null;
+  /** Bytes appended that replicas have not been told of, or that are not committed here yet; of several replicas. */
+  appendedBytes: number;
+  /** Where that ends which replicas have been told of, while this node leads. */
+  toldEnd: number;
   phase: PartitionPhase;
   /** The fetch sessions that read it; each knows its place here. */
   readonly subscriptions: Subscription[];
@@ -130,6 +157,8 @@ export interface ListenerState {
   readonly name: string;
   readonly host: string;
   readonly port: number;
+  /** It is for controllers and brokers, not for clients. */
+  readonly isForControllers: boolean;
   /** Null: clients are told the address that they reached. */
   readonly advertised: { readonly host: string; readonly port: number } | null;
   /** 0 until the world says which. */
@@ -140,7 +169,7 @@ export interface ListenerState {
 export type Machine = Partition | Removal | Boot | Topics | ControllerHost | Lifecycle | Checkpoints | Stop;
 
 /** What is woken at its deadline. */
-export type Waking = Machine | Fetch | Peers;
+export type Waking = Machine | Fetch | Peers | ControllerCalls | Followers | InSyncHost;
 
 /** new: not started. exited: the last effect has been pushed; every input is passed over. */
 export type NodeStage = 'new' | 'booting' | 'serving' | 'stopping' | 'exited';
@@ -164,11 +193,18 @@ export interface Node {
   image: MetadataImage;
   /** The image that `checkNode` looked at last: it is not looked at twice. */
   checkedImage: MetadataImage;
-  /** The controller that this process hosts; null before its directory is known. */
+  /** Changes of the metadata whose logs are not all open here, oldest first. */
+  readonly unapplied: Unapplied[];
+  /** The member of the quorum that this process hosts; null before its directory is known. */
   controller: ControllerHost | null;
+  /** What this node asks the active controller. */
+  readonly controllerCalls: ControllerCalls;
   readonly lifecycle: Lifecycle;
   /** The connections to other nodes. */
   readonly peers: Peers;
+  /** What it follows of other nodes, and what its leaders propose. */
+  readonly followers: Followers;
+  readonly inSync: InSyncHost;
   readonly machines: Map<number, Machine>;
   readonly deadlines: DeadlineHeap<Waking>;
   readonly topics: Topics;

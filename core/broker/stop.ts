@@ -1,15 +1,16 @@
 /**
- * A clean stop, by named stages: draining → closing → checkpoints → quorum → marker, then exit 0.
+ * A clean stop, by named stages: leaving → draining → closing → checkpoints → quorum → marker, then exit 0.
  *
- * draining: nothing new is accepted or taken up; produces wait for their syncs, fetches are answered with what there
- * is, and each connection is closed behind its last answer. closing: every log is closed, a bounded number at a time.
- * Then the checkpoints are written, and beside them what the closed logs are (`rested.ts`), the metadata log is closed,
- * and last of all comes the marker that tells the next start that nothing needs recovery, and in which epoch this
- * broker ended. A crash, or the time limit, at any stage leaves no marker, and the next start recovers.
+ * leaving: clients are served as before, until the controller says that other brokers lead what this one led; a broker
+ * without others begins with the next stage. draining: nothing new is accepted or taken up; produces wait for their
+ * syncs, fetches are answered with what there is, and each connection is closed behind its last answer. closing: every
+ * log is closed, a bounded number at a time. Then the checkpoints are written, and beside them what the closed logs are
+ * (`rested.ts`), the metadata log is closed (an active controller hands its lead over by this), and last of all comes
+ * the marker that tells the next start that nothing needs recovery, and in which epoch this broker ended. A crash, or
+ * the time limit, at any stage leaves no marker, and the next start recovers.
  */
-
-import { CONTROLLER, type ControllerShapes } from '../controller/machine.ts';
-import { closeQuorum, type QuorumEvent } from '../coordination/quorum.ts';
+import { CONTROLLER } from '../controller/machine.ts';
+import { closeQuorum } from '../coordination/quorum.ts';
 import { assert } from '../lib/assert.ts';
 import { setDeadline, type Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
@@ -17,13 +18,17 @@ import { queueAt } from '../lib/queue.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { closeLog, closeResting } from '../log/log.ts';
+import { isForControllers } from './addresses.ts';
 import { writeAllCheckpoints } from './checkpoints.ts';
-import { type Caller, takeEvents } from './controller-host.ts';
+import { type HostEvent, takeEvents } from './controller-host.ts';
 import { exitNode } from './exit.ts';
 import { ripen } from './fetch.ts';
 import { CLEAN_SHUTDOWN, formatCleanShutdown } from './files.ts';
+import { beginLeaving } from './lifecycle.ts';
 import { touch } from './partitions.ts';
+import { closePeers } from './peers.ts';
 import { formatRested, RESTED } from './rested.ts';
+import { isBroker } from './roles.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
 
@@ -31,6 +36,8 @@ import type { Node, Partition } from './state.ts';
 export const STOP_MS_MAX = 30_000;
 /** After so long, connections with unanswered requests are closed all the same, ms. */
 export const DRAIN_MS_MAX = 5_000;
+/** A controller that does not let this broker go within this is not waited for, ms. */
+export const LEAVE_MS_MAX = 10_000;
 /** Logs that are closed at one time. */
 const CLOSING_MAX = 64;
 
@@ -38,8 +45,10 @@ const CLOSING_MAX = 64;
 export interface Stop extends Timed {
   readonly kind: 'stop';
   readonly owner: number;
-  stage: 'draining' | 'closing' | 'checkpoints' | 'quorum' | 'marker';
+  stage: 'leaving' | 'draining' | 'closing' | 'checkpoints' | 'quorum' | 'marker';
   readonly startedMs: number;
+  /** When draining began. */
+  drainedMs: number;
   /** Logs to close, the next at the end. */
   readonly toClose: Partition[];
   closingCount: number;
@@ -51,22 +60,22 @@ export interface Stop extends Timed {
 
 /** The operator asked the node to stop. */
 export function stopNode(node: Node, env: Env, out: Outbox): void {
-  if (node.stage === 'stopping') return;
+  if (node.stop !== null) return;
   if (node.stage !== 'serving') {
     // Nothing was served, so nothing can be lost. The marker of the last clean stop may be gone, and then the next
     // start recovers: the stop was asked for and has worked, which is no error.
     exitNode(node, 0, 'stopped before it was ready');
     return;
   }
-  node.stage = 'stopping';
   say(out, 'info', 'stopping');
   const stop: Stop = {
     kind: 'stop',
     deadlineMs: Number.POSITIVE_INFINITY,
     heapIndex: -1,
     owner: nextOwner(node.ids),
-    stage: 'draining',
+    stage: 'leaving',
     startedMs: env.nowMs,
+    drainedMs: env.nowMs,
     toClose: [],
     closingCount: 0,
     awaited: new Set(),
@@ -74,8 +83,32 @@ export function stopNode(node: Node, env: Env, out: Outbox): void {
   };
   node.stop = stop;
   node.machines.set(stop.owner, stop);
+  if (hasOthers(node)) {
+    setDeadline(node.deadlines, stop, env.nowMs + LEAVE_MS_MAX);
+    beginLeaving(node, env, out);
+  } else {
+    beginDraining(node, env, stop, out);
+  }
+}
+
+/** Whether other brokers may lead in place of this one. */
+function hasOthers({ image, nodeId, config }: Node): boolean {
+  if (!isBroker(config)) return false;
+  for (const { id, fenced } of image.cluster.brokers.values()) if (id !== nodeId && !fenced) return true;
+  return false;
+}
+
+/** The controller lets this broker go. */
+export function mayLeave(node: Node, env: Env, out: Outbox): void {
+  if (node.stop?.stage === 'leaving') beginDraining(node, env, node.stop, out);
+}
+
+function beginDraining(node: Node, env: Env, stop: Stop, out: Outbox): void {
+  node.stage = 'stopping';
+  stop.stage = 'draining';
+  stop.drainedMs = env.nowMs;
   setDeadline(node.deadlines, stop, env.nowMs + DRAIN_MS_MAX);
-  for (let i = 0; i < node.listeners.length; i++) out.push({ kind: 'unlisten', listener: i });
+  unlisten(node, false, out);
   for (const connection of node.connections.values()) {
     for (let i = 0; i < connection.requests.size; i++) {
       const { fetch } = queueAt(connection.requests, i);
@@ -91,7 +124,7 @@ export function stopNode(node: Node, env: Env, out: Outbox): void {
 export function proceedStop(node: Node, env: Env, stop: Stop, out: Outbox): boolean {
   if (stop.stage === 'draining') {
     closeIdle(node, false, out);
-    if (node.connections.size === 0) beginClosing(node, stop);
+    if (isDrained(node)) beginClosing(node, stop);
   }
   if (stop.stage !== 'closing') return false;
   closeNext(node, env, stop, out);
@@ -111,6 +144,19 @@ function writeRested(node: Node, env: Env, stop: Stop, out: Outbox): void {
   stop.restedTicket = nextTicket(node.ids);
   stop.awaited.add(stop.restedTicket);
   out.push({ kind: 'replace', path: `${node.folder}/${RESTED}`, bytes, owner: stop.owner, ticket: stop.restedTicket });
+}
+
+/** Takes no new connections of clients, or of other nodes. */
+function unlisten(node: Node, isForControllers: boolean, out: Outbox): void {
+  for (const [listener, state] of node.listeners.entries()) {
+    if (state.isForControllers === isForControllers) out.push({ kind: 'unlisten', listener });
+  }
+}
+
+/** Whether no client is connected any more. The quorum goes on until its log is closed. */
+function isDrained(node: Node): boolean {
+  for (const connection of node.connections.values()) if (!isForControllers(node, connection)) return false;
+  return true;
 }
 
 /** A log is closed: all of it is durable. */
@@ -134,7 +180,7 @@ export function stepStop(node: Node, env: Env, stop: Stop, input: DiskInput, out
     stop.stage = 'quorum';
     const { controller } = node;
     assert(controller !== null, 'a node that serves hosts its controller');
-    const events: QuorumEvent<ControllerShapes, Caller>[] = [];
+    const events: HostEvent[] = [];
     closeQuorum(controller.quorum, CONTROLLER, env, out, events);
     takeEvents(node, env, controller, events, out);
   } else {
@@ -147,6 +193,9 @@ export function stopQuorumClosed(node: Node, out: Outbox): void {
   const { stop } = node;
   if (stop === null || stop.stage !== 'quorum') return;
   stop.stage = 'marker';
+  // What is on its way to other members leaves first.
+  closePeers(node, out);
+  unlisten(node, true, out);
   const ticket = nextTicket(node.ids);
   stop.awaited.add(ticket);
   const bytes = encodeUtf8(formatCleanShutdown(node.lifecycle.epoch));
@@ -159,17 +208,22 @@ export function wakeStop(node: Node, env: Env, stop: Stop, out: Outbox): void {
     exitNode(node, 1, `could not stop cleanly within ${STOP_MS_MAX / 1000} s; the next start will recover`);
     return;
   }
-  if (stop.stage === 'draining' && env.nowMs >= stop.startedMs + DRAIN_MS_MAX) {
+  if (stop.stage === 'leaving' && env.nowMs >= stop.startedMs + LEAVE_MS_MAX) {
+    say(out, 'warn', 'the controller does not let this broker go: it stops all the same');
+    beginDraining(node, env, stop, out);
+  }
+  if (stop.stage === 'draining' && env.nowMs >= stop.drainedMs + DRAIN_MS_MAX) {
     closeIdle(node, true, out);
     beginClosing(node, stop);
   }
-  const nextMs = stop.stage === 'draining' ? DRAIN_MS_MAX : STOP_MS_MAX;
-  setDeadline(node.deadlines, stop, stop.startedMs + nextMs);
+  const untilMs = stop.startedMs + (stop.stage === 'leaving' ? LEAVE_MS_MAX : STOP_MS_MAX);
+  setDeadline(node.deadlines, stop, stop.stage === 'draining' ? stop.drainedMs + DRAIN_MS_MAX : untilMs);
 }
 
 /** Closes the connections on which nothing is under way, or all of them. */
 function closeIdle(node: Node, isForced: boolean, out: Outbox): void {
   for (const connection of node.connections.values()) {
+    if (isForControllers(node, connection)) continue;
     if (!isForced && (connection.isClosing || connection.taken > 0)) continue;
     connection.isClosing = true;
     out.push({ kind: 'close', connection: connection.id, abort: isForced });
@@ -183,7 +237,7 @@ function beginClosing(node: Node, stop: Stop): void {
   node.topics.isLoaded = false;
   // One that is still being made holds nothing.
   for (const { partitions } of node.topics.byName.values()) {
-    for (const partition of partitions) if (partition.log.state === 'open') stop.toClose.push(partition);
+    for (const partition of partitions) if (partition?.log.state === 'open') stop.toClose.push(partition);
   }
   stop.toClose.reverse();
 }

@@ -8,6 +8,7 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { answer } from './answers.ts';
 import { answerMetadata, type MetadataWait } from './api/03-metadata.ts';
+import { changeApplied, type Unapplied } from './applied.ts';
 import { bootTopicsDone } from './boot-serve.ts';
 import type { Node, Request, Topic } from './state.ts';
 
@@ -23,7 +24,9 @@ export type WaitEnd =
       readonly response: ResponseInputOf<ControllerKey>;
     }
   | { readonly kind: 'metadata'; readonly wait: MetadataWait }
-  | { readonly kind: 'start' };
+  | { readonly kind: 'start' }
+  /** A change of the metadata is applied once the logs are open that it makes necessary here. */
+  | { readonly kind: 'applied'; readonly change: Unapplied };
 
 /** A response that waits for topics. */
 export interface TopicWait {
@@ -98,6 +101,9 @@ function conclude(node: Node, { end }: TopicWait): void {
       break;
     case 'start':
       bootTopicsDone(node);
+      break;
+    case 'applied':
+      changeApplied(node, end.change);
       break;
   }
 }

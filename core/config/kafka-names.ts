@@ -12,10 +12,9 @@ export const LATER_NAMES: ReadonlySet<string> = words(`
   add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
   alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
   connection.failed.authentication.delay.ms
-  connections.max.reauth.ms controlled.shutdown.enable controller.quorum.append.linger.ms
-  controller.quorum.auto.join.enable controller.quorum.election.backoff.max.ms
-  controller.quorum.election.timeout.ms controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes
-  controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms
+  connections.max.reauth.ms controlled.shutdown.enable
+  controller.quorum.auto.join.enable controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes
+  controller.quorum.retry.backoff.ms
   controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms cordoned.log.dirs
   delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.max.lifetime.ms
   delegation.token.secret.key early.start.listeners
@@ -48,9 +47,8 @@ export const LATER_NAMES: ReadonlySet<string> = words(`
   offsets.commit.timeout.ms offsets.retention.check.interval.ms offsets.retention.minutes
   offsets.topic.compression.codec offsets.topic.num.partitions offsets.topic.replication.factor
   offsets.topic.segment.bytes queued.max.requests quota.window.num quota.window.size.seconds
-  replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes replica.fetch.response.max.bytes
-  replica.fetch.wait.max.ms replica.lag.time.max.ms replica.socket.receive.buffer.bytes replica.socket.timeout.ms
-  replication.quota.window.num replication.quota.window.size.seconds request.timeout.ms sasl.enabled.mechanisms
+  replica.socket.receive.buffer.bytes replication.quota.window.num replication.quota.window.size.seconds
+  request.timeout.ms sasl.enabled.mechanisms
   sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
   sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor sasl.login.refresh.window.jitter
   sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.mechanism.controller.protocol
@@ -108,7 +106,7 @@ export const FOREIGN_NAMES: ReadonlySet<string> = words(`
   remote.log.metadata.manager.class.path remote.log.metadata.manager.impl.prefix
   remote.log.metadata.manager.listener.name remote.log.reader.max.pending.tasks remote.log.reader.threads
   remote.log.storage.manager.class.name remote.log.storage.manager.class.path remote.log.storage.manager.impl.prefix
-  remote.log.storage.system.enable replica.selector.class reserved.broker.max.id sasl.client.callback.handler.class
+  remote.log.storage.system.enable reserved.broker.max.id sasl.client.callback.handler.class
   sasl.jaas.config sasl.kerberos.kinit.cmd sasl.kerberos.min.time.before.relogin
   sasl.kerberos.principal.to.local.rules sasl.kerberos.service.name sasl.kerberos.ticket.renew.jitter
   sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class sasl.login.class

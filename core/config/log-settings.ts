@@ -331,38 +331,4 @@ export const LOG_SETTINGS = {
     topicName: 'unclean.leader.election.enable',
     sentence: 'Whether a replica that lacks records may lead when no other is left.',
   }),
-  'broker.heartbeat.interval.ms': int({
-    default: '500',
-    unit: 'ms',
-    min: 1,
-    differs: 'a dead node should be noticed within a second or so',
-    sentence: 'How often a node tells the controller that it is alive.',
-  }),
-  'broker.session.timeout.ms': int({
-    default: '3000',
-    unit: 'ms',
-    min: 1,
-    differs: 'a dead node should be noticed within a second or so',
-    sentence: 'A node that is silent for so long is fenced.',
-  }),
-  'auto.leader.rebalance.enable': boolean({
-    default: 'true',
-    acts: false,
-    sentence: 'Whether the controller gives the lead of partitions back to the preferred replicas by itself.',
-  }),
-  'leader.imbalance.check.interval.seconds': long({
-    default: '300',
-    unit: 'seconds',
-    min: 1,
-    acts: false,
-    sentence: 'How often the controller looks for leads to give back.',
-  }),
-  'controller.quorum.fetch.timeout.ms': int({
-    default: '1000',
-    unit: 'ms',
-    min: 1,
-    acts: false,
-    differs: 'a dead controller should be noticed within a second or so',
-    sentence: 'A controller that has not heard its leader for so long asks for an election.',
-  }),
 };

@@ -19,7 +19,7 @@ export const NODE_SETTINGS = {
     choices: ['broker', 'controller'],
     sentence: 'What this node does: keep partitions, keep the metadata, or both.',
   }),
-  'broker.rack': string({ default: null, acts: false, sentence: 'Where this node stands, for spreading replicas.' }),
+  'broker.rack': string({ default: null, sentence: 'Where this node stands, for spreading replicas.' }),
   listeners: listeners({
     default: 'PLAINTEXT://127.0.0.1:9092',
     differs: 'a node that was just tried out should not be open to the network',
@@ -46,8 +46,7 @@ export const NODE_SETTINGS = {
   }),
   'inter.broker.listener.name': string({
     default: null,
-    acts: false,
-    sentence: 'The listener that nodes use among themselves.',
+    sentence: 'The listener that brokers use among themselves; if absent, the first that is for clients.',
   }),
   'listener.security.protocol.map': list({
     default: 'PLAINTEXT:PLAINTEXT',

@@ -42,14 +42,6 @@ function checkVoters(config: NodeConfig, fail: Fail): void {
   } else if (!isController && isVoter) {
     fail('controller.quorum.voters', `controller.quorum.voters has node ${id}, which is no controller.`);
   }
-  const later = 'a quorum of several voters comes later';
-  if (voters.length > 1) {
-    fail('controller.quorum.voters', `controller.quorum.voters has ${voters.length} voters: ${later}.`);
-  }
-  if (servers.length > 1) {
-    const name = 'controller.quorum.bootstrap.servers';
-    fail(name, `${name} has ${servers.length} controllers: ${later}.`);
-  }
 }
 
 function checkControllerListeners(config: NodeConfig, fail: Fail): void {

@@ -5,9 +5,11 @@
  */
 import { LOG_SETTINGS } from './log-settings.ts';
 import { NODE_SETTINGS } from './node-settings.ts';
+import { QUORUM_SETTINGS } from './quorum-settings.ts';
+import { REPLICA_SETTINGS } from './replica-settings.ts';
 import type { Setting } from './setting.ts';
 
-const TABLE = { ...NODE_SETTINGS, ...LOG_SETTINGS };
+const TABLE = { ...NODE_SETTINGS, ...LOG_SETTINGS, ...QUORUM_SETTINGS, ...REPLICA_SETTINGS };
 
 /** The name of a setting. */
 export type SettingName = keyof typeof TABLE;

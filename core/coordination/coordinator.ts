@@ -86,7 +86,8 @@ export type CoordinatorEvent<T extends Shapes, W> =
   | { readonly kind: 'view'; readonly view: T['view']; readonly place: Place }
   /** A batch is committed, or a few at once. Comes before the answers that depend on it. */
   | { readonly kind: 'changed'; readonly change: T['change']; readonly place: Place }
-  | { readonly kind: 'answered'; readonly waiter: W; readonly response: T['response'] }
+  /** `nextOffset`: behind the last record that the response may have seen or made. */
+  | { readonly kind: 'answered'; readonly waiter: W; readonly response: T['response']; readonly nextOffset: number }
   /** The machine takes no requests for the time being. */
   | { readonly kind: 'inactive' }
   /** The request may have been carried out or not: nobody knows yet. */
@@ -328,7 +329,8 @@ export function commitTo<T extends Shapes, W>(
   for (let first = peek(parked); first !== undefined; first = peek(parked)) {
     if (first.nextOffset > highWatermark) break;
     dequeue(parked);
-    events.push({ kind: 'answered', waiter: first.waiter, response: first.response });
+    const { waiter, response, nextOffset } = first;
+    events.push({ kind: 'answered', waiter, response, nextOffset });
   }
 }
 

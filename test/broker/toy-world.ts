@@ -12,27 +12,11 @@ import { decodeResponse, encodeRequest, peekResponse } from '../../core/protocol
 import { type ApiKey, apiOf, type RequestInputOf, type ResponseOf } from '../../core/protocol/messages/index.ts';
 import { realCodecs } from '../../runtime-real/codecs.ts';
 import { fill, frames, join, type Loose } from './frames.ts';
+import { type Changes, entriesOf, type ToyConnection, type ToyFile, type ToyLink } from './toy-shapes.ts';
+
+export type { Changes, ToyConnection, ToyLink } from './toy-shapes.ts';
 
 type DiskEffect = Extract<Effect, { owner: number; kind: Exclude<Effect['kind'], 'entropy'> }>;
-
-/** One file: what was written, and how much of it was synced. */
-interface ToyFile {
-  bytes: Uint8Array;
-  syncedBytes: number;
-}
-
-/** What a client sees of its connection. */
-export interface ToyConnection {
-  readonly id: number;
-  received: Uint8Array;
-  closed: boolean;
-  paused: boolean;
-  /** Bytes sent by the node and not confirmed. */
-  unsent: number;
-}
-
-/** Changes to the defaults of the configuration, by name. */
-export type Changes = { readonly [name: string]: string };
 
 const DATA = '/data/node';
 
@@ -50,8 +34,9 @@ export class ToyWorld {
   readonly said: string[] = [];
   exit: { code: number; reason: string } | null = null;
   isReady = false;
-  /** While true, syncs are not answered. */
+  /** While true, syncs are not answered; of paths that hold `holdsOn` only. */
   holdsSyncs = false;
+  holdsOn = '';
   /** While true, reads of files are not answered. */
   holdsReads = false;
   /** While true, 'sent' is not told. */
@@ -60,6 +45,10 @@ export class ToyWorld {
   fault: { kind: Effect['kind']; on: string; error: DiskError } | null = null;
   /** After so many effects the node is dead: nothing is carried out any more until `crash`. */
   effectsLeft = Number.POSITIVE_INFINITY;
+  /** Keeps the identities of worlds apart. */
+  salt = 0;
+  /** Where this world is one of several. */
+  link: ToyLink | null = null;
   /** Ports are in use. */
   refusesToListen = false;
   /** Every effect since the start, by kind and path. */
@@ -68,7 +57,8 @@ export class ToyWorld {
   private readonly inputs: Input[] = [];
   private readonly held: Input[] = [];
   private entropyNext = 1;
-  private connectionNext = 1;
+  /** Of the next accepted connection. */
+  connectionNext = 1;
   private correlationNext = 1;
 
   constructor(changes: Changes = {}) {
@@ -101,6 +91,7 @@ export class ToyWorld {
     this.exit = null;
     this.isReady = false;
     this.holdsSyncs = false;
+    this.holdsOn = '';
     this.holdsReads = false;
     this.holdsSent = false;
     this.fault = null;
@@ -109,6 +100,16 @@ export class ToyWorld {
     this.said.length = 0;
     this.node = createNode(this.config);
     return restart ? this.start() : this;
+  }
+
+  /** Gives the node an input, to be taken by the next `run`. */
+  queue(input: Input): void {
+    this.inputs.push(input);
+  }
+
+  /** Whether the node has inputs to take. */
+  get isMoving(): boolean {
+    return this.inputs.length > 0;
   }
 
   /** Gives the node an input and runs until nothing moves. */
@@ -255,10 +256,14 @@ export class ToyWorld {
 
   private entropy(length: number): Uint8Array {
     this.entropyNext += 1;
-    return Uint8Array.from({ length }, (_, i) => (this.entropyNext * 31 + i * 7) & 255);
+    return Uint8Array.from(
+      { length },
+      (_, i) => ((this.entropyNext * 31 + i * 7) ^ (i % 16 === 3 ? this.salt : 0)) & 255,
+    );
   }
 
   private network(effect: NetworkEffect): void {
+    if (this.link?.take(this, effect) === true) return;
     switch (effect.kind) {
       case 'listen':
         if (this.refusesToListen) {
@@ -317,7 +322,10 @@ export class ToyWorld {
     const error = fault?.kind === effect.kind && path.includes(fault.on) ? fault.error : this.apply(effect, path);
     if (typeof error === 'string') {
       this.inputs.push({ kind: 'diskFailed', during: effect.kind, error, detail: 'toy', owner, ticket });
-    } else if ((effect.kind === 'sync' && this.holdsSyncs) || (effect.kind === 'read' && this.holdsReads)) {
+    } else if (
+      (effect.kind === 'sync' && this.holdsSyncs && path.includes(this.holdsOn)) ||
+      (effect.kind === 'read' && this.holdsReads)
+    ) {
       this.held.push(error);
     } else {
       this.inputs.push(error);
@@ -384,16 +392,9 @@ export class ToyWorld {
       case 'syncFolder':
         return this.folders.has(path) ? { kind: 'changed', ...asked } : 'notFound';
       case 'list':
-        return this.folders.has(path) ? { kind: 'listed', entries: this.entries(path), ...asked } : 'notFound';
+        return this.folders.has(path)
+          ? { kind: 'listed', entries: entriesOf(this.files, this.folders, path), ...asked }
+          : 'notFound';
     }
-  }
-
-  private entries(path: string): { name: string; isFolder: boolean; sizeBytes: number }[] {
-    const within = (name: string) => name.startsWith(`${path}/`) && !name.slice(path.length + 1).includes('/');
-    const folders = [...this.folders].filter(within).map((name) => ({ name, isFolder: true, sizeBytes: 0 }));
-    const files = [...this.files].filter(([name]) => within(name));
-    return [...folders, ...files.map(([name, { bytes }]) => ({ name, isFolder: false, sizeBytes: bytes.length }))]
-      .map((entry) => ({ ...entry, name: entry.name.slice(path.length + 1) }))
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 }

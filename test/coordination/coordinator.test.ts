@@ -84,7 +84,7 @@ describe('a request', () => {
     submit(world, { amounts: [2] }, 1);
     expect(submit(world, { amounts: [] }, 2)).toEqual({ kind: 'parked' });
     settleAll(world);
-    expect(world.events.at(-1)).toEqual({ kind: 'answered', waiter: 2, response: 2 });
+    expect(world.events.at(-1)).toEqual({ kind: 'answered', waiter: 2, response: 2, nextOffset: 5 });
     expect(submit(world, { amounts: [] }, 3)).toEqual({ kind: 'answered', response: 2 });
   });
 

@@ -10,18 +10,20 @@ import type { Env } from '../../lib/world.ts';
 import { KRAFT_VERSION, SUPPORTED_FEATURES } from '../../metadata/features.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { ApiVersionsRequest, ApiVersionsResponse } from '../../protocol/messages/18-api-versions.ts';
+import { isForControllers } from '../addresses.ts';
 import { answer, answerAs } from '../answers.ts';
 import type { Node, Request } from '../state.ts';
-import { SERVED } from './table.ts';
+import { servedApis } from './table.ts';
 
 const KEY = 18;
 const SOFTWARE = /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?$/;
 
 type ApiKeys = ApiVersionsResponse['apiKeys'];
 
-/** All that this node serves. */
-function servedKeys(): ApiKeys {
-  return SERVED.map(({ api }) => ({
+/** All that is served where a request came from. */
+function servedKeys(node: Node, { connection }: Request): ApiKeys {
+  const isOfController = connection !== null && isForControllers(node, connection);
+  return servedApis(isOfController).map(({ api }) => ({
     apiKey: api.key,
     minVersion: api.advertised.since,
     maxVersion: api.advertised.until,
@@ -31,7 +33,7 @@ function servedKeys(): ApiKeys {
 /** Answers an ApiVersions request of a version that we do not know. False for any other API: nothing is done. */
 export function answerUnknownVersion(node: Node, request: Request): boolean {
   if (request.apiKey !== KEY) return false;
-  const own = servedKeys().filter((key) => key.apiKey === KEY);
+  const own = servedKeys(node, request).filter((key) => key.apiKey === KEY);
   answerAs(node, request, KEY, 0, { errorCode: ErrorCode.UNSUPPORTED_VERSION, apiKeys: own, throttleTimeMs: 0 });
   return true;
 }
@@ -41,7 +43,7 @@ export function handleApiVersions(node: Node, _env: Env, request: Request, body:
   const error = check(node, request, body);
   answer(node, request, KEY, {
     errorCode: error,
-    apiKeys: error === ErrorCode.NONE ? servedKeys() : [],
+    apiKeys: error === ErrorCode.NONE ? servedKeys(node, request) : [],
     throttleTimeMs: 0,
     supportedFeatures: error === ErrorCode.NONE ? supportedFeatures(request.version) : [],
     finalizedFeaturesEpoch: error === ErrorCode.NONE ? node.image.provenance.offset : -1,

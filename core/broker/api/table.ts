@@ -1,9 +1,8 @@
 /**
- * The APIs that this node serves: what is not in this table is neither advertised nor answered. Adding one is a
- * handler beside this file and a line below. No state.
+ * The APIs that a broker serves through its listeners: what is not in this table is neither advertised nor answered.
+ * Adding one is a handler beside this file and a line below. What controllers serve through theirs is in
+ * `controller-table.ts`. No state.
  */
-import type { Env, Outbox } from '../../lib/world.ts';
-import type { AnyApi } from '../../protocol/api.ts';
 import { Produce } from '../../protocol/messages/00-produce.ts';
 import { Fetch } from '../../protocol/messages/01-fetch.ts';
 import { ListOffsets } from '../../protocol/messages/02-list-offsets.ts';
@@ -20,6 +19,7 @@ import { DescribeConfigs } from '../../protocol/messages/32-describe-configs.ts'
 import { AlterConfigs } from '../../protocol/messages/33-alter-configs.ts';
 import { DescribeLogDirs } from '../../protocol/messages/35-describe-log-dirs.ts';
 import { CreatePartitions } from '../../protocol/messages/37-create-partitions.ts';
+import { ElectLeaders } from '../../protocol/messages/43-elect-leaders.ts';
 import { IncrementalAlterConfigs } from '../../protocol/messages/44-incremental-alter-configs.ts';
 import { ListPartitionReassignments } from '../../protocol/messages/46-list-partition-reassignments.ts';
 import { DescribeClientQuotas } from '../../protocol/messages/48-describe-client-quotas.ts';
@@ -28,10 +28,10 @@ import { DescribeQuorum } from '../../protocol/messages/55-describe-quorum.ts';
 import { UpdateFeatures } from '../../protocol/messages/57-update-features.ts';
 import { DescribeCluster } from '../../protocol/messages/60-describe-cluster.ts';
 import { DescribeProducers } from '../../protocol/messages/61-describe-producers.ts';
+import { UnregisterBroker } from '../../protocol/messages/64-unregister-broker.ts';
 import { ListConfigResources } from '../../protocol/messages/74-list-config-resources.ts';
 import { DescribeTopicPartitions } from '../../protocol/messages/75-describe-topic-partitions.ts';
-import type { ApiKey, RequestOf } from '../../protocol/messages/index.ts';
-import type { Node, Request } from '../state.ts';
+import { UnregisterController } from '../../protocol/messages/94-unregister-controller.ts';
 import { handleProduce } from './00-produce.ts';
 import { handleFetch } from './01-fetch.ts';
 import { handleListOffsets } from './02-list-offsets.ts';
@@ -48,6 +48,7 @@ import { handleDescribeConfigs } from './32-describe-configs.ts';
 import { handleAlterConfigs } from './33-alter-configs.ts';
 import { handleDescribeLogDirs } from './35-describe-log-dirs.ts';
 import { handleCreatePartitions } from './37-create-partitions.ts';
+import { handleElectLeaders } from './43-elect-leaders.ts';
 import { handleIncrementalAlterConfigs } from './44-incremental-alter-configs.ts';
 import { handleListPartitionReassignments } from './46-list-partition-reassignments.ts';
 import { handleDescribeClientQuotas } from './48-describe-client-quotas.ts';
@@ -56,27 +57,14 @@ import { handleDescribeQuorum } from './55-describe-quorum.ts';
 import { handleUpdateFeatures } from './57-update-features.ts';
 import { handleDescribeCluster } from './60-describe-cluster.ts';
 import { handleDescribeProducers } from './61-describe-producers.ts';
+import { handleUnregisterBroker } from './64-unregister-broker.ts';
 import { handleListConfigResources } from './74-list-config-resources.ts';
 import { handleDescribeTopicPartitions } from './75-describe-topic-partitions.ts';
+import { handleUnregisterController } from './94-unregister-controller.ts';
+import { SERVED_BY_CONTROLLERS } from './controller-table.ts';
+import { type Served, serve } from './served.ts';
 
-/**
- * Works on a request whose body has been decoded. It ends with one `answer`, `finish` or `endConnection`, in this
- * step or a later one.
- */
-export type Handler = (node: Node, env: Env, request: Request, body: unknown, out: Outbox) => void;
-
-/** One API that this node serves. */
-export interface Served {
-  readonly api: AnyApi;
-  /** Takes the body of this very API. */
-  readonly handle: (node: Node, env: Env, request: Request, body: never, out: Outbox) => void;
-}
-
-type HandlerOf<K extends ApiKey> = (node: Node, env: Env, request: Request, body: RequestOf<K>, out: Outbox) => void;
-
-function serve<K extends ApiKey>(api: AnyApi & { readonly key: K }, handle: HandlerOf<K>): Served {
-  return { api, handle };
-}
+export type { Handler } from './served.ts';
 
 /** In the order of their keys. */
 export const SERVED: readonly Served[] = [
@@ -96,6 +84,7 @@ export const SERVED: readonly Served[] = [
   serve(AlterConfigs, handleAlterConfigs),
   serve(DescribeLogDirs, handleDescribeLogDirs),
   serve(CreatePartitions, handleCreatePartitions),
+  serve(ElectLeaders, handleElectLeaders),
   serve(IncrementalAlterConfigs, handleIncrementalAlterConfigs),
   serve(ListPartitionReassignments, handleListPartitionReassignments),
   serve(DescribeClientQuotas, handleDescribeClientQuotas),
@@ -104,16 +93,29 @@ export const SERVED: readonly Served[] = [
   serve(UpdateFeatures, handleUpdateFeatures),
   serve(DescribeCluster, handleDescribeCluster),
   serve(DescribeProducers, handleDescribeProducers),
+  serve(UnregisterBroker, handleUnregisterBroker),
   serve(ListConfigResources, handleListConfigResources),
   serve(DescribeTopicPartitions, handleDescribeTopicPartitions),
+  serve(UnregisterController, handleUnregisterController),
 ];
 
-const BY_KEY: readonly (Served | undefined)[] = SERVED.reduce<(Served | undefined)[]>((byKey, served) => {
-  byKey[served.api.key] = served;
-  return byKey;
-}, []);
+type ByKey = readonly (Served | undefined)[];
 
-/** What serves an API key; undefined when nothing does. */
-export function servedApi(apiKey: number): Served | undefined {
-  return BY_KEY[apiKey];
+const BY_KEY = byKey(SERVED);
+const CONTROLLERS_BY_KEY = byKey(SERVED_BY_CONTROLLERS);
+
+function byKey(table: readonly Served[]): ByKey {
+  const found: (Served | undefined)[] = [];
+  for (const served of table) found[served.api.key] = served;
+  return found;
+}
+
+/** All that is served through a listener for controllers, or for clients. */
+export function servedApis(isOfController: boolean): readonly Served[] {
+  return isOfController ? SERVED_BY_CONTROLLERS : SERVED;
+}
+
+/** What serves an API key through such a listener; undefined when nothing does. */
+export function servedApi(apiKey: number, isOfController: boolean): Served | undefined {
+  return (isOfController ? CONTROLLERS_BY_KEY : BY_KEY)[apiKey];
 }

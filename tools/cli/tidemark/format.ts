@@ -96,7 +96,7 @@ function foreignName(folder: string, names: readonly string[]): string | null {
 function writeFiles(folder: string, files: ReturnType<typeof formattedFiles>): void {
   const checkpoint = path.join(folder, BOOTSTRAP_PATH);
   fs.mkdirSync(path.dirname(checkpoint), { recursive: true });
-  writeDurably(checkpoint, files.checkpoint);
+  if (files.checkpoint !== null) writeDurably(checkpoint, files.checkpoint);
   syncFolder(folder);
   writeDurably(path.join(folder, META_PROPERTIES), files.metaProperties);
 }

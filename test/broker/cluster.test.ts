@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { activeController } from '../../core/broker/controller-calls.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import { ToyCluster } from './cluster.ts';
+
+const SERVE_MS = 5_000;
+
+/** The node that is the active controller, by its own word; -1 for none. */
+function controllerOf(cluster: ToyCluster): number {
+  return cluster.living.find((id) => activeController(cluster.node(id)) === id) ?? -1;
+}
+
+/** Three nodes of both roles that serve. */
+function served(): ToyCluster {
+  const cluster = new ToyCluster(3).start();
+  cluster.until(() => cluster.living.every((id) => cluster.world(id).isReady), SERVE_MS);
+  return cluster;
+}
+
+function fencedBrokers(cluster: ToyCluster, at: number): number[] {
+  return [...cluster.node(at).image.cluster.brokers.values()].filter(({ fenced }) => fenced).map(({ id }) => id);
+}
+
+describe('three nodes', () => {
+  test('elect one controller, register with it and serve', () => {
+    const cluster = served();
+    const controllerId = controllerOf(cluster);
+    expect(controllerId).toBeGreaterThan(0);
+    for (const id of cluster.living) {
+      expect(activeController(cluster.node(id))).toBe(controllerId);
+      expect([...cluster.node(id).image.cluster.brokers.keys()].sort()).toEqual([1, 2, 3]);
+      expect([...cluster.node(id).image.cluster.controllers.keys()].sort()).toEqual([1, 2, 3]);
+    }
+    cluster.until(() => fencedBrokers(cluster, 1).length === 0);
+  });
+
+  test('take administration at any of them, and answer once every broker has applied it', () => {
+    const cluster = served();
+    for (const id of cluster.living) {
+      const topics = [{ name: `made-at-${id}`, numPartitions: 1, replicationFactor: 1 }];
+      const answer = cluster.ask(id, cluster.connect(id), 19, 7, { topics, timeoutMs: 5_000 });
+      expect(answer.topics.map(({ errorCode }) => errorCode)).toEqual([ErrorCode.NONE]);
+      for (const other of cluster.living) expect(cluster.node(other).topics.byName.has(`made-at-${id}`)).toBe(true);
+    }
+  });
+
+  test('go on without the controller that died: another is elected, and the dead broker is fenced', () => {
+    const cluster = served();
+    const first = controllerOf(cluster);
+    cluster.kill(first);
+    cluster.until(() => controllerOf(cluster) > 0, 3_000);
+    const second = controllerOf(cluster);
+    expect(second).not.toBe(first);
+    cluster.until(() => fencedBrokers(cluster, second).includes(first), 3_000);
+    expect(fencedBrokers(cluster, second)).toEqual([first]);
+    cluster.start(first);
+    cluster.until(() => fencedBrokers(cluster, second).length === 0, SERVE_MS);
+    expect(activeController(cluster.node(first))).toBe(second);
+  });
+
+  test('wait for the next controller with what a client asks meanwhile', () => {
+    const cluster = served();
+    const first = controllerOf(cluster);
+    const [other = 0] = cluster.living.filter((id) => id !== first);
+    cluster.kill(first);
+    const topics = [{ name: 'late', numPartitions: 1, replicationFactor: 1 }];
+    const answer = cluster.ask(other, cluster.connect(other), 19, 7, { topics, timeoutMs: 10_000 }, 10_000);
+    expect(answer.topics.map(({ errorCode }) => errorCode)).toEqual([ErrorCode.NONE]);
+  });
+
+  test('let one of them stop: it is let go, and comes back', () => {
+    const cluster = served();
+    for (const id of [1, 2, 3]) {
+      cluster.stop(id);
+      expect(cluster.world(id).exit).toMatchObject({ code: 0, reason: 'stopped cleanly' });
+      cluster.until(() => controllerOf(cluster) > 0, 3_000);
+      cluster.start(id);
+      cluster.until(() => cluster.world(id).isReady, SERVE_MS);
+    }
+  });
+
+  test('say who votes and how far each has come, whichever is asked', () => {
+    const cluster = served();
+    for (const id of cluster.living) {
+      const topics = [{ topicName: '__cluster_metadata', partitions: [{ partitionIndex: 0 }] }];
+      const answer = cluster.ask(id, cluster.connect(id), 55, 2, { topics });
+      expect(answer.topics[0]?.partitions[0]).toMatchObject({ errorCode: 0, leaderId: controllerOf(cluster) });
+      expect(answer.topics[0]?.partitions[0]?.currentVoters.map(({ replicaId }) => replicaId)).toEqual([1, 2, 3]);
+    }
+  });
+});
+
+describe('roles', () => {
+  test('of controllers apart from brokers', () => {
+    const cluster = new ToyCluster(4, (id) => {
+      const isController = id <= 3;
+      const name = isController ? 'CONTROLLER' : 'PLAINTEXT';
+      return {
+        'process.roles': isController ? 'controller' : 'broker',
+        listeners: `${name}://node${id}:${isController ? 9093 : 9092}`,
+        'controller.quorum.voters': '1@node1:9093,2@node2:9093,3@node3:9093',
+      };
+    }).start();
+    cluster.until(() => cluster.living.every((id) => cluster.world(id).isReady), SERVE_MS);
+    expect([...cluster.node(4).image.cluster.brokers.keys()]).toEqual([4]);
+    const topics = [{ name: 'orders', numPartitions: 1, replicationFactor: 1 }];
+    const answer = cluster.ask(4, cluster.connect(4), 19, 7, { topics, timeoutMs: 5_000 });
+    expect(answer.topics.map(({ errorCode }) => errorCode)).toEqual([ErrorCode.NONE]);
+  });
+});
