@@ -49,6 +49,7 @@ export const REPLICA_SETTINGS = {
   }),
   'replica.selector.class': string({
     default: null,
-    sentence: 'org.apache.kafka.common.replica.RackAwareReplicaSelector sends clients to a replica in their rack.',
+    sentence:
+      'Where clients read: of leaders, or by org.apache.kafka.common.replica.RackAwareReplicaSelector in their rack.',
   }),
 };
