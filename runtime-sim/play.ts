@@ -126,6 +126,9 @@ function settle(run: Run): Complaint | null {
   return late('not-led', `${sentence}: ${partitionsText(nodes)}`);
 }
 
+/** Actors that may still be added. */
+const LATER_MAX = 8;
+
 /** One node dies, stands still, or is cut off, and stays so. */
 function loseForEver({ world, hooks, held }: Run, lost: Actor): void {
   held.add(lost.actor);
@@ -134,7 +137,8 @@ function loseForEver({ world, hooks, held }: Run, lost: Actor): void {
   if (way === 'pause') pauseActor(world, lost);
   else if (way !== 'cut') crashActor(world, lost, way === 'powerLoss', hooks);
   else {
-    for (const { actor } of world.actors) {
+    // Whoever comes later does not reach it either.
+    for (let actor = 0; actor < world.actors.length + LATER_MAX; actor++) {
       if (actor === lost.actor) continue;
       cut(world.network, actor, lost.actor);
       cut(world.network, lost.actor, actor);

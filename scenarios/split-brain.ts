@@ -15,8 +15,8 @@ export const SPLIT_BRAIN: Scenario = {
     { act: 'wait', ms: 3_000 },
     { act: 'cutOff', who: 'leader', as: 'alone' },
     { act: 'await', what: 'led', withinMs: 10_000 },
-    { act: 'await', what: 'acknowledged', withinMs: 10_000 },
-    { act: 'wait', ms: 6_000 },
+    // Until they give up a request, producers go on asking the leader that they know.
+    { act: 'await', what: 'acknowledged', withinMs: 20_000 },
     { act: 'heal', as: 'alone' },
     { act: 'await', what: 'inSync', withinMs: 15_000 },
     { act: 'cutOff', who: 'controller', as: 'unheard' },
