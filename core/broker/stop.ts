@@ -196,6 +196,10 @@ export function stopQuorumClosed(node: Node, out: Outbox): void {
   // What is on its way to other members leaves first.
   closePeers(node, out);
   unlisten(node, true, out);
+  for (const connection of node.connections.values()) {
+    if (!connection.isClosing) out.push({ kind: 'close', connection: connection.id, abort: false });
+    connection.isClosing = true;
+  }
   const ticket = nextTicket(node.ids);
   stop.awaited.add(ticket);
   const bytes = encodeUtf8(formatCleanShutdown(node.lifecycle.epoch));
