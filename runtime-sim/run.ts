@@ -81,7 +81,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
     onDown: (_, actor, state) => onDown(run, actor, state),
     onStart: (_, actor) => onStart(run, actor),
-    onChecked: (_, actor) => onChecked(run, actor),
+    onStepped: (_, actor) => onStepped(run, actor),
   };
   for (const node of nodes) {
     node.clock.driftPpm = plan.driftPpm * (node.actor % 2 === 0 ? 1 : -1);
@@ -100,11 +100,12 @@ function onStart({ world, troubles, replays }: Run, actor: Actor): void {
   troubleStart(world, troubles, actor);
 }
 
-function onChecked({ world, replays, nodes, onlooker, history }: Run, actor: Actor): void {
+/** Replaying is a check of a machine; who looks at several nodes judges promises, and always does. */
+function onStepped({ world, replays, nodes, onlooker, history }: Run, actor: Actor): void {
   const replay = replays[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || replay === undefined || node === null) return;
-  checkReplay(replay, node, actor.disk, world.env);
+  if (world.checks) checkReplay(replay, node, actor.disk, world.env);
   if (nodes.length > 1) lookAt(onlooker, history, actor);
 }
 

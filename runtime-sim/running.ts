@@ -42,7 +42,7 @@ export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): 
   if (nodes.length === 1) return runUntil(world, untilUs, hooks, isSo);
   while (world.nowUs < untilUs) {
     runUntil(world, Math.min(untilUs, world.nowUs + LOOK_US), hooks);
-    if (world.checks && world.nowUs >= run.compareAtUs) {
+    if (world.nowUs >= run.compareAtUs) {
       run.compareAtUs = world.nowUs + COMPARE_US;
       compareAll(run.onlooker, run.history, nodes);
     }

@@ -87,8 +87,8 @@ export interface Hooks {
   readonly onDown: (world: World, actor: Actor, state: unknown) => void;
   /** An actor has just been started. */
   readonly onStart: (world: World, actor: Actor) => void;
-  /** Invariants are being checked, and an actor has taken a step whose effects are not carried out yet. */
-  readonly onChecked: (world: World, actor: Actor) => void;
+  /** An actor has taken a step whose effects are not carried out yet. */
+  readonly onStepped: (world: World, actor: Actor) => void;
 }
 
 /** Thrown by a run that takes more steps than it may: somebody asks again and again. */
@@ -233,10 +233,8 @@ export function stepActor(world: World, actor: Actor, input: Input, hooks: Hooks
   env.wallMs = wallMs(actor.clock, world.nowUs);
   const out: Outbox = [];
   actor.machine.step(actor.state, env, input, out);
-  if (world.checks) {
-    actor.machine.check(actor.state);
-    hooks.onChecked(world, actor);
-  }
+  if (world.checks) actor.machine.check(actor.state);
+  hooks.onStepped(world, actor);
   plan(world, actor);
   carryOut(world, actor, out, hooks);
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { withoutRealWorld } from '../../runtime-sim/ban.ts';
 import { runSeed } from '../../runtime-sim/run.ts';
-import { SCENARIOS } from '../../scenarios/list.ts';
+import { SCENARIOS, WAITING_SCENARIOS } from '../../scenarios/list.ts';
 
 test.each(SCENARIOS.map(({ name }) => name))('%s: a short run keeps every promise and is the same twice', (name) => {
   const scenarios = SCENARIOS.filter((scenario) => scenario.name === name);
@@ -12,6 +12,16 @@ test.each(SCENARIOS.map(({ name }) => name))('%s: a short run keeps every promis
   const second = runSeed({ seed: 11, scenarios, durationMs: 4_000 });
   expect(second.hash).toBe(first.hash);
   expect(second.figures).toEqual(first.figures);
+});
+
+const ON_SEVERAL_NODES = ['three-calm', 'three-crash', 'three-partitions'];
+
+test.each(ON_SEVERAL_NODES)('%s: three nodes keep every promise in a short run, and do the same twice', (name) => {
+  const scenarios = WAITING_SCENARIOS.filter((scenario) => scenario.name === name);
+  const first = runSeed({ seed: 2, scenarios, durationMs: 2_500 });
+  expect(first.violations).toEqual([]);
+  expect(first.figures.acknowledged).toBeGreaterThan(20);
+  expect(runSeed({ seed: 2, scenarios, durationMs: 2_500 }).hash).toBe(first.hash);
 });
 
 test('two seeds are two runs', () => {

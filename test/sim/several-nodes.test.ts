@@ -22,7 +22,7 @@ import {
 } from '../../runtime-sim/world.ts';
 import { KEYS, TALKER, type Talker } from './talker.ts';
 
-const HOOKS: Hooks = { onTrouble: () => {}, onDown: () => {}, onStart: () => {}, onChecked: () => {} };
+const HOOKS: Hooks = { onTrouble: () => {}, onDown: () => {}, onStart: () => {}, onStepped: () => {} };
 const HOSTS = ['one', 'two', 'three'];
 
 interface Scene {
