@@ -58,6 +58,36 @@ describe('three nodes', () => {
     expect(activeController(cluster.node(first))).toBe(second);
   });
 
+  test('fence a broker at once that was killed, and one that is cut off when its session is over', () => {
+    const cluster = served();
+    const controllerId = controllerOf(cluster);
+    const [killed = 0, cutOff = 0] = cluster.living.filter((id) => id !== controllerId);
+    cluster.until(() => fencedBrokers(cluster, controllerId).length === 0);
+    cluster.kill(killed);
+    cluster.until(() => fencedBrokers(cluster, controllerId).includes(killed), 200);
+    cluster.start(killed);
+    cluster.until(() => fencedBrokers(cluster, controllerId).length === 0, SERVE_MS);
+    cluster.alone.add(cutOff);
+    cluster.pass(2_000);
+    expect(fencedBrokers(cluster, controllerId)).toEqual([]);
+    cluster.until(() => fencedBrokers(cluster, controllerId).includes(cutOff), 2_000);
+    cluster.alone.delete(cutOff);
+    cluster.until(() => fencedBrokers(cluster, controllerId).length === 0, SERVE_MS);
+    expect(controllerOf(cluster)).toBe(controllerId);
+  });
+
+  test('elect another controller when theirs is cut off, which takes no requests any more', () => {
+    const cluster = served();
+    const first = controllerOf(cluster);
+    cluster.alone.add(first);
+    const others = cluster.living.filter((id) => id !== first);
+    cluster.until(() => others.some((id) => activeController(cluster.node(id)) === id), 5_000);
+    cluster.until(() => activeController(cluster.node(first)) !== first, 3_000);
+    cluster.alone.delete(first);
+    cluster.until(() => new Set(cluster.living.map((id) => activeController(cluster.node(id)))).size === 1, 3_000);
+    expect(others).toContain(activeController(cluster.node(first)));
+  });
+
   test('wait for the next controller with what a client asks meanwhile', () => {
     const cluster = served();
     const first = controllerOf(cluster);
@@ -66,6 +96,23 @@ describe('three nodes', () => {
     const topics = [{ name: 'late', numPartitions: 1, replicationFactor: 1 }];
     const answer = cluster.ask(other, cluster.connect(other), 19, 7, { topics, timeoutMs: 10_000 }, 10_000);
     expect(answer.topics.map(({ errorCode }) => errorCode)).toEqual([ErrorCode.NONE]);
+  });
+
+  test('make a topic wait for the slowest broker that is to serve it', () => {
+    const cluster = served();
+    const [slow = 0, asked = 0] = cluster.living;
+    cluster.until(() => fencedBrokers(cluster, slow).length === 0);
+    const topics = [{ name: 'wide', numPartitions: 1, replicationFactor: 3 }];
+    cluster.world(slow).holdsSyncs = true;
+    const client = cluster.connect(asked);
+    cluster.world(asked).send(client, 19, 7, { topics, timeoutMs: 5_000 });
+    cluster.pass(300);
+    expect(cluster.world(asked).pending(client)).toEqual([]);
+    cluster.world(slow).releaseSyncs();
+    cluster.settle();
+    cluster.until(() => cluster.world(asked).pending(client).length === 1, 1_000);
+    expect(cluster.world(asked).take(client, 19, 7).topics[0]?.errorCode).toBe(ErrorCode.NONE);
+    expect(cluster.node(slow).topics.byName.get('wide')?.opening).toBe(0);
   });
 
   test('let one of them stop: it is let go, and comes back', () => {
