@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { activeController } from '../../core/broker/controller-calls.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { ToyCluster } from './cluster.ts';
+import { ToyWorld } from './toy-world.ts';
 
 const SERVE_MS = 5_000;
 
@@ -153,5 +154,30 @@ describe('roles', () => {
     const topics = [{ name: 'orders', numPartitions: 1, replicationFactor: 1 }];
     const answer = cluster.ask(4, cluster.connect(4), 19, 7, { topics, timeoutMs: 5_000 });
     expect(answer.topics.map(({ errorCode }) => errorCode)).toEqual([ErrorCode.NONE]);
+  });
+
+  test('of a broker that finds the voter of a cluster of one by its address', () => {
+    const cluster = new ToyCluster(2, (id) => ({
+      'controller.quorum.voters': '',
+      'controller.quorum.bootstrap.servers': 'node1:9093',
+      ...(id === 2 && { 'process.roles': 'broker', listeners: 'PLAINTEXT://node2:9092' }),
+    })).start();
+    cluster.until(() => cluster.living.every((id) => cluster.world(id).isReady), SERVE_MS);
+    expect([...cluster.node(2).image.cluster.brokers.keys()].sort()).toEqual([1, 2]);
+    expect(activeController(cluster.node(2))).toBe(1);
+    cluster.stop(2);
+    expect(cluster.world(2).exit).toMatchObject({ code: 0, reason: 'stopped cleanly' });
+    cluster.start(2);
+    cluster.until(() => cluster.world(2).isReady, SERVE_MS);
+  });
+
+  test('of one of several need to be told the id of their cluster', () => {
+    const world = new ToyWorld({
+      listeners: 'PLAINTEXT://node1:9092,CONTROLLER://node1:9093',
+      'controller.listener.names': 'CONTROLLER',
+      'controller.quorum.voters': '1@node1:9093,2@node2:9093,3@node3:9093',
+    }).start();
+    expect(world.exit?.reason).toContain('set cluster.id, the same for all of them');
+    expect([...world.files.keys()]).toEqual([]);
   });
 });
