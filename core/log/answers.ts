@@ -9,7 +9,7 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { finishJob, resumeJobs, takeRead } from './cold.ts';
 import { cutBack, openFailed } from './cut.ts';
-import { breakIndex, nameDurably, pushTidy, removeOpened } from './files.ts';
+import { ask, breakIndex, nameDurably, removeOpened } from './files.ts';
 import { pathOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { goOnOpening, takeOpening } from './opening.ts';
 import { shrinkRing } from './ring.ts';
@@ -208,12 +208,16 @@ function takeOpenedCold(
   resumeJobs(log, env, segment, out);
 }
 
-/** The newest snapshot is in place: the one before it goes, unless a segment begins there. */
+/**
+ * The newest snapshot is in place: the one before it goes, unless a segment begins there. It claims no offsets, so that
+ * nothing waits for its removal.
+ */
 function replaceSnapshot(log: Log, offset: number, out: Outbox): void {
   const before = log.snapshotAt;
   log.snapshotAt = offset;
   if (before < 0 || before === offset || log.segments.some(({ base }) => base === before)) return;
-  pushTidy(log, out, { kind: 'remove', path: pathOf(log.folder, before, SNAPSHOT_SUFFIX) });
+  const path = pathOf(log.folder, before, SNAPSHOT_SUFFIX);
+  out.push({ kind: 'remove', path, owner: log.owner, ticket: ask(log, { kind: 'tidy' }) });
 }
 
 /** Snapshots, epochs, and what needs no answer. */

@@ -35,10 +35,12 @@ export function syncedEnd(log: Log): number {
 /** Every record below it is synced and so are the indexes of every segment that ends below it. */
 export function recoveryPoint(log: Log): number {
   const synced = Math.min(syncedEnd(log), writtenEnd(log));
+  // Files that are being removed still claim offsets: nothing more counts before they are gone.
+  const point = log.removesLeft > 0 ? Math.min(synced, log.durable) : synced;
   if (log.unsettled !== null) {
-    for (const segment of log.unsettled) if (segment.indexSyncsLeft > 0) return Math.min(synced, segment.base);
+    for (const segment of log.unsettled) if (segment.indexSyncsLeft > 0) return Math.min(point, segment.base);
   }
-  return synced;
+  return point;
 }
 
 /** Asks for the syncs that are due and not under way. */
