@@ -26,6 +26,8 @@ import {
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createDice } from './dice.ts';
 import { crashDisk } from './disk/disk.ts';
+import { beginLeadCheck, checkLead, createLeadCheck, type LeadCheck } from './lead-check.ts';
+import { beginLogCheck, checkLogs, checkLogsOnce, createLogCheck, type LogCheck } from './log-check.ts';
 import { drawPlan, drawScenario } from './plan.ts';
 import { beginReplayCheck, checkReplay, createReplayCheck, type ReplayCheck } from './replay-check.ts';
 import type { RunResult } from './result.ts';
@@ -88,6 +90,8 @@ interface Run {
   readonly troubles: Troubles;
   readonly hooks: Hooks;
   readonly replay: ReplayCheck;
+  readonly lead: LeadCheck;
+  readonly logs: LogCheck;
 }
 
 /** Plays one seed. */
@@ -137,20 +141,31 @@ function prepare(options: RunOptions, plan: Plan): Run {
     onDown: (_, actor, state) => onDown(world, observer, actor, state),
     onStart: (_, actor) => onStart(run, actor),
     onChecked: (_, actor) => {
-      if (actor.disk !== null) checkReplay(run.replay, actor.state as Node, actor.disk, world.env);
+      if (actor.disk === null) return;
+      const state = actor.state as Node;
+      checkReplay(run.replay, state, actor.disk, world.env);
+      checkLead(run.lead, state);
+      checkLogsOnce(run.logs, state, actor.disk);
     },
   };
   startAt(world, node, 0);
   addProducers(world, observer, plan);
   addAdministrators(world, observer, plan);
   addReader(world, observer, 1, 'tail', 30_000);
-  addReader(world, observer, 2, 'replay', 40_000);
-  const run: Run = { world, plan, history, observer, node, troubles, hooks, replay: createReplayCheck() };
+  for (let index = 0; index < plan.replayers; index++) {
+    addReader(world, observer, 2 + index, 'replay', 40_000 + index * 200);
+  }
+  const checks = { replay: createReplayCheck(), lead: createLeadCheck(), logs: createLogCheck() };
+  const run: Run = { world, plan, history, observer, node, troubles, hooks, ...checks };
   return run;
 }
 
-function onStart({ world, troubles, replay }: Run, actor: Actor): void {
-  if (actor.disk !== null) beginReplayCheck(replay);
+function onStart({ world, troubles, replay, lead, logs }: Run, actor: Actor): void {
+  if (actor.disk !== null) {
+    beginReplayCheck(replay);
+    beginLeadCheck(lead);
+    beginLogCheck(logs);
+  }
   troubleStart(world, troubles, actor);
 }
 
@@ -232,9 +247,13 @@ function notServed({ sends, operations, partitions }: History, servedUs: number)
 
 function audit(run: Run): Complaint | null {
   const { world, hooks, observer } = run;
-  const auditor = addReader(world, observer, 3, 'final', world.nowUs);
+  const auditor = addReader(world, observer, 2 + run.plan.replayers, 'final', world.nowUs);
   const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
-  if (runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone)) return null;
+  if (runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone)) {
+    const { disk, state, down } = run.node;
+    if (world.checks && disk !== null && down === null) checkLogs(state as Node, disk);
+    return null;
+  }
   return late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
 }
 

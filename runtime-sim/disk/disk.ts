@@ -7,8 +7,9 @@
  *
  * Errors, drawn at the moment an effect is carried out: appends, reads and syncs fail with 'io'; appends, replaces
  * and new files fail with 'noSpace' while the disk is full. After a failed append the file refuses appends until a
- * truncate of it comes by. A failed sync leaves its bytes unsynced; `syncFailed` tells the world that the machine must
- * lose power before this disk is used again, since no kernel says what it still holds.
+ * truncate of it comes by. A failed sync leaves its bytes unsynced, and no later sync of the file brings anything to
+ * the device, whatever it answers; `syncFailed` tells the world that the machine must lose power before this disk is
+ * used again, since no kernel says what it still holds.
  *
  * Process crash: what was carried out stays in the cache. Of what was under way, each file keeps a prefix of its queue,
  * and the append after that may be there in part. Names likewise; a replace under way may leave its new file aside.
