@@ -1,8 +1,7 @@
 /**
- * Very many idle partitions on a real node. The bounds leave room for a slow machine: what a start costs is held as
- * processor time, and as many times that of an empty node.
+ * Very many idle partitions on a real node. Held is what a busy machine does not change: processor time, what lives on
+ * the heap, and open files.
  */
-
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { measureScale } from '../../tools/bench/scale.ts';
