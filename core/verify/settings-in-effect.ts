@@ -69,7 +69,8 @@ export function findIdleSettings({ history, sendOf }: Facts): Violation[] {
       if (window === undefined || fits(window.value, attributes)) continue;
       const where = `${partitionText(history, partition)}@${reads.offset[i]}`;
       const setting = `${name}=${window.value ?? 'its default'}`;
-      const sentence = `value ${value} at ${where} was sent under ${setting} and its batch has attributes ${attributes}`;
+      const bears = `its batch has attributes ${attributes}`;
+      const sentence = `value ${value} at ${where} was sent under ${setting}, and ${bears}`;
       found.push({ checker: 'idle-setting', promise: 1, partition, sentence });
     }
   }

@@ -1,4 +1,4 @@
-/** Settings of topics act: a batch without the mark of the setting that was in force is found, and doubt is no proof. */
+/** Settings of topics act: a batch without the mark of what was in force is found, and doubt is no proof. */
 import { describe, expect, it } from 'vitest';
 import type { ConfigText, TopicAction, TopicOperation } from '../../core/verify/administration.ts';
 import { judge } from '../../core/verify/checkers.ts';

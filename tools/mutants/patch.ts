@@ -2,9 +2,10 @@
  * Mutants as text: what a planted bug imitates, and pieces of source to be replaced.
  *
  * A patch file begins with a line `# …` and one `stories NAME …`, the scenarios that exercise what it breaks, the best
- * first. A line `missed …` says why the simulator does not find it yet: such a mutant is left out unless it is asked for.
- * Then come, for each file, `file PATH` and hunks of `--- before`, `--- after`, `--- end`. A hunk is found by its text, never by line numbers, so that changes elsewhere leave it alone; text that is
- * missing or not unique is an error: a mutant that changes nothing would look like one that is not found.
+ * first. A line `missed …` says why the simulator does not find it yet: such a mutant is left out unless it is asked
+ * for. Then come, for each file, `file PATH` and hunks of `--- before`, `--- after`, `--- end`. A hunk is found by its
+ * text, never by line numbers, so that changes elsewhere leave it alone; text that is missing or not unique is an
+ * error: a mutant that changes nothing would look like one that is not found.
  */
 
 /** One planted bug. */

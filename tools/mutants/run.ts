@@ -1,9 +1,9 @@
 /**
  * `npm run mutants`: plants each bug of a folder in a copy of the sources and sweeps until the simulator finds it.
  *
- * A mutant names the stories that exercise what it breaks: their seeds are played first, an equal number of each. With
- * `--all-stories` every seed draws its story as in any sweep, which shows whether a bug is found by those who do not know
- * it.
+ * A mutant names the stories that exercise what it breaks: seeds of these are played, an equal number of each. With
+ * `--all-stories` every seed draws its story as in any sweep, which shows whether a bug is found by those who do not
+ * know it.
  *
  * Found: some seed breaks a promise after at least one record was acknowledged, and the same seed is clean without the
  * bug. A node that cannot even boot is not a find. Exit code 0 when all are found but for `--missed-max`, 1 when not, 2
