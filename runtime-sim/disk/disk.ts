@@ -3,7 +3,8 @@
  *
  * Time. Each effect takes a drawn time. Mutations of one file wait for each other, and so do mutations of names;
  * everything else overtakes freely: reads overtake appends, a young sync may finish before an old one. A sync covers
- * what was issued before it on its file and finishes later, while appends go on. A disk may be slow for a while.
+ * what was issued before it on its file and finishes later, while appends go on. A disk may be slow for a
+ * while, with bytes, with names, or with both.
  *
  * Errors, drawn at the moment an effect is carried out: appends, reads and syncs fail with 'io'; appends, replaces
  * and new files fail with 'noSpace' while the disk is full. After a failed append the file refuses appends until a
@@ -67,12 +68,13 @@ export interface Rot {
   readonly atUs: number;
 }
 
-/** How often effects fail, in a million; and how slow the disk is, in hundredths of its usual time. */
+/** How often effects fail, in a million; and how slow bytes and names are, in hundredths of their usual time. */
 export interface DiskMood {
   appendIoPpm: number;
   readIoPpm: number;
   syncIoPpm: number;
   slowness: number;
+  namesSlowness: number;
   capacityBytes: number;
 }
 
@@ -122,6 +124,7 @@ export function createDisk(entity: number): Disk {
       readIoPpm: 0,
       syncIoPpm: 0,
       slowness: 100,
+      namesSlowness: 100,
       capacityBytes: Number.POSITIVE_INFINITY,
     },
     rot: [],
@@ -157,10 +160,14 @@ const TIMES: Readonly<Record<DiskEffect['kind'], readonly [number, number]>> = {
   list: [20, 60],
 };
 
+/** What waits for the file system's journal, which may stall by itself. */
+const OF_NAMES: ReadonlySet<DiskEffect['kind']> = new Set(['replace', 'rename', 'remove', 'makeFolder', 'syncFolder']);
+
 function finishUs(disk: Disk, dice: Dice, nowUs: number, kind: DiskEffect['kind']): number {
   const [base, mean] = TIMES[kind];
   const usual = base + around(dice, SITE.diskLatency, disk.entity, mean);
-  return nowUs + Math.floor((usual * disk.mood.slowness) / 100);
+  const { slowness, namesSlowness } = disk.mood;
+  return nowUs + Math.floor((usual * (OF_NAMES.has(kind) ? namesSlowness : slowness)) / 100);
 }
 
 /** Takes one effect; what is now to be finished, and when, is pushed to `due`. */

@@ -99,7 +99,7 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
     case 'checkpointRot':
       return !hasRottenCheckpoint(disk) && rot(world, troubles, node, CHECKPOINT);
     case 'slowDisk':
-      disk.mood.slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
+      slowDown(disk, dice);
       troubleAt(world, END_SLOW_DISK, world.nowUs + around(dice, SITE.trouble, 0, 1_000_000));
       return true;
     case 'clockJump':
@@ -119,6 +119,19 @@ function strike(world: World, troubles: Troubles, family: Family, hooks: Hooks):
     case 'recoveryCrash':
       return false;
   }
+}
+
+/** Bytes, names or both: a journal that stalls lets appends and their syncs pass. */
+function slowDown({ mood }: Disk, dice: Dice): void {
+  const slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
+  const which = below(dice, SITE.trouble, 0, 3);
+  if (which !== 1) mood.slowness = slowness;
+  if (which !== 2) mood.namesSlowness = slowness;
+}
+
+function speedUp({ mood }: Disk): void {
+  mood.slowness = 100;
+  mood.namesSlowness = 100;
 }
 
 /** A node's date is wrong by at most this. */
@@ -187,7 +200,7 @@ function endTrouble(world: World, troubles: Troubles, number: number): void {
     node.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     tellLine(world, node.name, 'has space again');
   }
-  if (number === END_SLOW_DISK) node.disk.mood.slowness = 100;
+  if (number === END_SLOW_DISK) speedUp(node.disk);
   if (number === END_CUT) healNetwork(world, troubles);
 }
 
@@ -216,7 +229,7 @@ export function healAll(world: World, troubles: Troubles): void {
   for (const actor of world.actors) {
     actor.effectsLeft = Number.POSITIVE_INFINITY;
     if (actor.disk === null) continue;
-    actor.disk.mood.slowness = 100;
+    speedUp(actor.disk);
     actor.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     actor.disk.failNext.clear();
   }
