@@ -231,5 +231,6 @@ function takeSmall(log: Log, env: Env, what: Ask, failed: Failed | null, out: Ou
   }
   if (what.kind !== 'epochs') return;
   log.isWritingEpochs = false;
+  if (failed === null) log.epochsOnDisk = what.epochs;
   if (log.areEpochsDirty) writeEpochs(log, out);
 }

@@ -56,7 +56,8 @@ export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox,
     log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
   }
   removeStraySnapshots(log, opening, out);
-  if (!isSame(log, opening)) writeEpochs(log, out);
+  if (isSame(log, opening)) log.epochsOnDisk = log.epochs;
+  else writeEpochs(log, out);
   dropBlank(log);
   events.push({ kind: 'opened' });
 }

@@ -14,6 +14,7 @@ import type { Env } from '../lib/world.ts';
 import type { Writer } from '../lib/writer.ts';
 import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { cutEpochs, type EpochEntry } from './epochs.ts';
+import { recoveryPoint } from './settle.ts';
 import { decodeSnapshot, encodeSnapshot } from './snapshot.ts';
 import { createSegment, dropBlank, type Log, type Segment } from './state.ts';
 
@@ -34,7 +35,8 @@ export function canRest(log: Log): boolean {
   if (log.segments.length > SEGMENTS_MAX || log.epochs.length > EPOCHS_MAX) return false;
   if (log.producers !== null && log.producers.size > PRODUCERS_RESTED_MAX) return false;
   if (log.durable !== log.end || log.unsettled !== null || log.writes.length > 0) return false;
-  return log.segments.every((segment) => !segment.isIndexBroken);
+  // Nor one whose leader epochs a full disk kept out of their file.
+  return recoveryPoint(log) === log.end && log.segments.every((segment) => !segment.isIndexBroken);
 }
 
 /** Bytes that the log takes at rest, at most. */
@@ -110,8 +112,7 @@ export function openRested(log: Log, env: Env, reader: Reader): boolean {
   log.syncTo = end;
   log.snapshotAt = snapshotAt;
   if (epochs.length > 0) log.epochs = epochs;
-  // A full disk may have kept them out of their file: the next append writes it.
-  log.areEpochsDirty = epochs.length > 0;
+  log.epochsOnDisk = log.epochs;
   log.segments = segments.slice(); // As long as it must be.
   for (const [i, segment] of segments.entries()) settleSegment(log, segment, segments[i + 1]);
   dropBlank(log);

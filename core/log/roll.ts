@@ -99,7 +99,7 @@ export function writeEpochs(log: Log, out: Outbox): void {
   if (log.isWritingEpochs) return;
   log.areEpochsDirty = false;
   log.isWritingEpochs = true;
-  const ticket = ask(log, { kind: 'epochs' });
+  const ticket = ask(log, { kind: 'epochs', epochs: log.epochs });
   const bytes = encodeEpochs(log.epochs);
   out.push({ kind: 'replace', path: `${log.folder}/${EPOCHS_NAME}`, bytes, owner: log.owner, ticket });
 }

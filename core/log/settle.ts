@@ -6,6 +6,7 @@
  * answered, the names of its segment survive a power loss, and all that precedes it is durable too.
  */
 import type { Outbox } from '../lib/world.ts';
+import type { EpochEntry } from './epochs.ts';
 import { ask, closeFiles } from './files.ts';
 import type { Log, Segment, Write } from './state.ts';
 import type { LogEvent } from './types.ts';
@@ -32,9 +33,37 @@ export function syncedEnd(log: Log): number {
   return log.end;
 }
 
+/**
+ * Where the first leader epoch starts that the file of epochs does not hold durably: the batches from there on must be
+ * scanned after a crash, or records would count as those of an earlier leader, and a follower would keep what it has to
+ * cut. Infinity when the file holds all.
+ */
+function unknownEpoch(log: Log): number {
+  const { epochs, epochsOnDisk, start } = log;
+  if (epochs === epochsOnDisk) return Infinity;
+  let here = headOf(epochs, start);
+  let there = headOf(epochsOnDisk, start);
+  // What the file says about offsets below the start of the log does not matter.
+  if (epochs[here]?.epoch !== epochsOnDisk[there]?.epoch) return start;
+  for (here++, there++; here < epochs.length || there < epochsOnDisk.length; here++, there++) {
+    const mine = epochs[here];
+    const known = epochsOnDisk[there];
+    if (mine !== undefined && mine.epoch === known?.epoch && mine.startOffset === known.startOffset) continue;
+    return Math.min(mine?.startOffset ?? Infinity, known?.startOffset ?? Infinity);
+  }
+  return Infinity;
+}
+
+/** Index of the entry under which `start` was appended; -1 when there is none. */
+function headOf(entries: readonly EpochEntry[], start: number): number {
+  let head = -1;
+  while (head + 1 < entries.length && (entries[head + 1] as EpochEntry).startOffset <= start) head++;
+  return head;
+}
+
 /** Every record below it is synced and so are the indexes of every segment that ends below it. */
 export function recoveryPoint(log: Log): number {
-  const synced = Math.min(syncedEnd(log), writtenEnd(log));
+  const synced = Math.min(syncedEnd(log), writtenEnd(log), unknownEpoch(log));
   // Files that are being removed still claim offsets: nothing more counts before they are gone.
   const point = log.removesLeft > 0 ? Math.min(synced, log.durable) : synced;
   if (log.unsettled !== null) {

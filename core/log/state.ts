@@ -136,7 +136,7 @@ export type Ask =
   | { readonly kind: 'read'; readonly job: ReadJob }
   | { readonly kind: 'opening' }
   | { readonly kind: 'closing' }
-  | { readonly kind: 'epochs' }
+  | { readonly kind: 'epochs'; readonly epochs: readonly EpochEntry[] }
   | { readonly kind: 'snapshot'; readonly offset: number }
   | { readonly kind: 'remove' }
   /** Only 'io' matters. */
@@ -178,6 +178,8 @@ export interface Log {
   /** The epochs have changed since leader-epoch-checkpoint was last written. */
   areEpochsDirty: boolean;
   isWritingEpochs: boolean;
+  /** The epochs that leader-epoch-checkpoint holds durably: the recovery point does not pass the first that differs. */
+  epochsOnDisk: readonly EpochEntry[];
   producers: Map<number, Producer> | null;
   /** A snapshot of this offset with the state of today is on the disk; -1 for none. */
   snapshotAt: number;
@@ -238,6 +240,7 @@ export function createLog(options: LogOptions): Log {
     epochs: NO_EPOCHS,
     areEpochsDirty: false,
     isWritingEpochs: false,
+    epochsOnDisk: NO_EPOCHS,
     producers: null,
     snapshotAt: -1,
     expireAtMs: Infinity,
