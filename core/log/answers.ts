@@ -233,4 +233,6 @@ function takeSmall(log: Log, env: Env, what: Ask, failed: Failed | null, out: Ou
   log.isWritingEpochs = false;
   if (failed === null) log.epochsOnDisk = what.epochs;
   if (log.areEpochsDirty) writeEpochs(log, out);
+  // Not at once: the next append tries again, or the clean stop.
+  else if (failed !== null) log.areEpochsDirty = true;
 }

@@ -17,8 +17,8 @@ import { ask, closeFiles, flushIndexes, openForAppend, takeAsk } from './files.t
 import { addTimeEntry } from './index.ts';
 import { expireProducers } from './producers.ts';
 import { shrinkRing } from './ring.ts';
-import { writeSnapshot } from './roll.ts';
-import { pumpSyncs, settle, wantSync, writtenEnd } from './settle.ts';
+import { writeEpochs, writeSnapshot } from './roll.ts';
+import { pumpSyncs, settle, unknownEpoch, wantSync, writtenEnd } from './settle.ts';
 import { activeSegment, type Log } from './state.ts';
 import type { LogEvent } from './types.ts';
 
@@ -99,6 +99,8 @@ export function closeLog(log: Log, env: Env, out: Outbox): void {
   }
   pumpSyncs(log, out);
   if (log.snapshotAt !== log.end) writeSnapshot(log, env, out);
+  // A full disk may have kept them out of their file, and after a clean stop nobody looks into the batches.
+  if (unknownEpoch(log) < log.end) writeEpochs(log, out);
   log.ring = null;
   log.aheads = null;
   // Something is always asked, so that the event comes with its answer.
@@ -112,7 +114,7 @@ export function closeLog(log: Log, env: Env, out: Outbox): void {
 export function closeResting(log: Log): boolean {
   assert(log.state === 'open', 'only an open log is closed');
   if ((log.asks !== null && log.asks.size > 0) || log.unsettled !== null || log.writes.length > 0) return false;
-  if (log.snapshotAt !== log.end || log.durable !== log.end) return false;
+  if (log.snapshotAt !== log.end || log.durable !== log.end || unknownEpoch(log) < log.end) return false;
   for (const segment of log.segments) {
     if (segment.logFile + segment.indexFile + segment.timeFile > 0 || segment.tail !== null) return false;
     if (segment.isOnDisk && segment.sealedAt < 0 && segment.lastTimeMs < segment.maxTimestampMs) return false;

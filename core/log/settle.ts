@@ -38,7 +38,7 @@ export function syncedEnd(log: Log): number {
  * scanned after a crash, or records would count as those of an earlier leader, and a follower would keep what it has to
  * cut. Infinity when the file holds all.
  */
-function unknownEpoch(log: Log): number {
+export function unknownEpoch(log: Log): number {
   const { epochs, epochsOnDisk, start } = log;
   if (epochs === epochsOnDisk) return Infinity;
   let here = headOf(epochs, start);
