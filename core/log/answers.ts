@@ -21,7 +21,7 @@ import type { LogEvent } from './types.ts';
 type Failed = Extract<DiskInput, { kind: 'diskFailed' }>;
 
 /** The log directory failed: nothing is read or written any more. */
-export function failLog(log: Log, detail: string, out: Outbox, events: LogEvent[]): void {
+function failLog(log: Log, detail: string, out: Outbox, events: LogEvent[]): void {
   if (log.state === 'failed') return;
   log.state = 'failed';
   log.asks = null;

@@ -10,7 +10,7 @@
 import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { AHEADS_MAX, aheadsUntilMs, dropIdleAheads } from './ahead.ts';
-import { failLog, takeAnswer } from './answers.ts';
+import { takeAnswer } from './answers.ts';
 import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { endOfEpoch, lastEpoch, withEpoch } from './epochs.ts';
 import { ask, closeFiles, flushIndexes, openForAppend, takeAsk } from './files.ts';
@@ -164,11 +164,6 @@ function expire(log: Log, env: Env): void {
   expireProducers(log.producers, env.nowMs, log.config.producerIdExpirationMs);
   if (log.producers.size === 0) log.producers = null;
   else log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
-}
-
-/** The log directory failed elsewhere: this log fails with it. */
-export function abandonLog(log: Log, detail: string, out: Outbox, events: LogEvent[]): void {
-  failLog(log, detail, out, events);
 }
 
 /** Asserts the invariants of the log. */

@@ -189,20 +189,3 @@ export function flipBit(content: Content, position: number, bit: number): void {
   copy[at] = (copy[at] as number) ^ (1 << bit);
   content.chunks[index] = copy;
 }
-
-/** A copy that shares the bytes. `copied` maps views that syncs under way hold. */
-export function snapshotInode(file: Inode, copied: Map<View, View>): Inode {
-  const copyView = (view: View): View => {
-    const copy = { sync: view.sync, shared: view.shared, tail: [...view.tail], tailBytes: view.tailBytes };
-    copied.set(view, copy);
-    return copy;
-  };
-  return {
-    inode: file.inode,
-    content: { chunks: [...file.content.chunks], starts: [...file.content.starts], size: file.content.size },
-    durable: copyView(file.durable),
-    syncing: new Set([...file.syncing].map(copyView)),
-    cuts: [...file.cuts],
-    isForsaken: file.isForsaken,
-  };
-}

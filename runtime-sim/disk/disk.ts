@@ -22,7 +22,7 @@
  */
 import type { DiskEffect, DiskError, DiskInput, FileId } from '../../core/lib/world.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
-import { appendParts, finishView, flipBit, type Inode, joinParts, settle, type View, viewNow } from './content.ts';
+import { appendParts, finishView, flipBit, type Inode, joinParts, type View, viewNow } from './content.ts';
 import { carryOut } from './effects.ts';
 import { loseBytes } from './loss.ts';
 import { createTree, filesOf, loseNames, type Tree } from './tree.ts';
@@ -360,10 +360,4 @@ export function rotDisk(disk: Disk, dice: Dice, nowUs: number, wanted: (path: st
   flipBit(chosen.file.content, position, below(dice, SITE.diskRot, disk.entity, 8));
   disk.rot.push({ path: chosen.path, position, sizeBytes: chosen.file.content.size, atUs: nowUs });
   return true;
-}
-
-/** Makes everything durable, as a machine at rest does after a while. */
-export function settleDisk(disk: Disk): void {
-  for (const { file } of filesOf(disk.tree)) settle(file);
-  loseNames(disk.tree, () => true);
 }

@@ -1,6 +1,7 @@
 /** Checkpoint lines of a deleted topic: none is believed of the next topic of its name. */
 import { describe, expect, it } from 'vitest';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
+import { recoveryPoint } from '../../core/log/log.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { fetchBody, KEY, produce, valuesOf, wanted } from './speaking.ts';
 import { type ToyConnection, ToyWorld } from './toy-world.ts';
@@ -120,16 +121,17 @@ describe('the lines of a deleted topic', () => {
   });
 
   it.each([
-    ['at once', 0],
-    ['when what was set aside was emptied', 3_000],
-  ])('are left out where the next topic of the name was committed and has no folder yet, %s', (_, afterMs) => {
+    ['at once, of log starts', 0, 'log-start-offset-checkpoint'],
+    ['when what was set aside was emptied, of log starts', 3_000, 'log-start-offset-checkpoint'],
+    ['when what was set aside was emptied, of watermarks', 3_000, 'replication-offset-checkpoint'],
+  ])('are left out where the next topic of the name was committed and has no folder, %s', (_, afterMs, name) => {
     const { world, client } = started();
-    world.fault = { kind: 'replace', on: 'log-start-offset-checkpoint', error: 'noSpace' };
+    world.fault = { kind: 'replace', on: name, error: 'noSpace' };
     remove(world, client);
     askFor(world, client);
     world.pass(afterMs);
     world.crash('process');
-    expect(linesOf(world, 'log-start-offset-checkpoint')).toEqual([]);
+    expect(linesOf(world, name)).toEqual([]);
     const again = world.connect();
     for (const value of ['n', 'm', 'o']) {
       expect(produce(world, again, 0, [value], { topic: 'a' }).errorCode).toBe(0);
@@ -174,5 +176,22 @@ describe('where a log starts', () => {
     expect(deleteAll()).toBe(ErrorCode.NONE);
     expect(linesOf(world, 'replication-offset-checkpoint')).toEqual(['a 0 3']);
     expect(linesOf(world, 'log-start-offset-checkpoint')).toEqual(['a 0 3']);
+  });
+});
+
+describe('leader epochs that a full disk kept out of their file', () => {
+  it('are scanned for after a crash, and written at a clean stop, after which nobody looks', () => {
+    const world = new ToyWorld({ 'tidemark.topics': 'a' }).start();
+    produce(world, world.connect(), 0, ['x'], { topic: 'a' });
+    world.crash('process');
+    world.fault = { kind: 'replace', on: 'leader-epoch-checkpoint', error: 'noSpace' };
+    produce(world, world.connect(), 0, ['y'], { topic: 'a' });
+    const { log } = world.node.topics.byName.get('a')!.partitions[0]!;
+    expect(log.epochs.map(({ startOffset }) => startOffset)).toEqual([0, 1]);
+    expect([log.durable, recoveryPoint(log)]).toEqual([2, 1]);
+    world.fault = null;
+    world.push({ kind: 'stop' });
+    const bytes = world.files.get('/data/node/a-0/leader-epoch-checkpoint')!.bytes;
+    expect(new TextDecoder().decode(bytes).split('\n')[1]).toBe('2');
   });
 });
