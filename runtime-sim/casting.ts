@@ -21,7 +21,6 @@ export const PORT = 9092;
 export const TOPIC = 'orders';
 /** A client gives up a request after so long. */
 export const REQUEST_TIMEOUT_MS = 2_000;
-const DELIVERY_TIMEOUT_MS = 15_000;
 const ADMIN_TIMEOUT_MS = 6_000;
 /** Topics that come and go; the first of them is never deleted. */
 const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
@@ -87,7 +86,7 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
         batchBytesMax: 4_096,
         inFlightMax: producer.inFlightMax,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
-        deliveryTimeoutMs: DELIVERY_TIMEOUT_MS,
+        deliveryTimeoutMs: producer.deliveryTimeoutMs,
         retryBackoffMs: 50,
         compression: producer.codec,
         createsTopics: false,

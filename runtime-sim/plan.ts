@@ -59,6 +59,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     chunkPpm: pick(dice, SITE.plan, ENTITY.shape, [0, 20_000, 150_000, 500_000]),
     jitterUs: pick(dice, SITE.plan, ENTITY.shape, [30, 100, 300, 2_000]),
     driftPpm: drawn(dice, ENTITY.shape, [-500, 500]),
+    replayers: pick(dice, SITE.plan, ENTITY.shape, [1, 1, 2, 3]),
   };
 }
 
@@ -80,6 +81,7 @@ function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerP
     everyMs: drawn(dice, entity, workload.everyMs),
     burstMax: drawn(dice, entity, workload.burstMax),
     valueBytesMax: drawn(dice, entity, workload.valueBytesMax),
+    deliveryTimeoutMs: pick(dice, SITE.plan, entity, [1_500, 4_000, 15_000, 15_000]),
   };
 }
 

@@ -13,7 +13,9 @@ import type { Actor } from './actor.ts';
 import { addAdministrators, addPreparer, addProducers, addReader, REQUEST_TIMEOUT_MS } from './casting.ts';
 import { areInSync, areLed, partitionsText } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
+import { checkLogs } from './log-check.ts';
 import { cut } from './network/trouble.ts';
+import { nodeOf } from './nodes.ts';
 import { compareAll } from './onlooker.ts';
 import { pauseActor } from './pause.ts';
 import { late, type Run, runOn } from './running.ts';
@@ -171,7 +173,17 @@ function audit(run: Run): Complaint | null {
   const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
   const isRead = runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone);
   if (nodes.length > 1) compareAll(onlooker, history, nodes);
+  if (isRead) checkDisks(run);
   return isRead ? null : late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
+}
+
+/** The logs of nodes that are up, once more at the end. */
+function checkDisks({ world, nodes }: Run): void {
+  if (!world.checks) return;
+  for (const actor of nodes) {
+    const node = nodeOf(actor);
+    if (node !== null && actor.disk !== null && actor.down === null) checkLogs(node, actor.disk);
+  }
 }
 
 function raised(thrown: unknown): Complaint {

@@ -12,11 +12,11 @@ import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
+import { beginNodeChecks, checkAfterStep, createNodeChecks } from './node-checks.ts';
 import { addNodes, findTarget, nodeOf } from './nodes.ts';
 import { createOnlooker, lookAt } from './onlooker.ts';
 import { drawPlan, drawScenario } from './plan.ts';
 import { addClients, play } from './play.ts';
-import { beginReplayCheck, checkReplay, createReplayCheck } from './replay-check.ts';
 import type { RunResult } from './result.ts';
 import type { Run } from './running.ts';
 import type { Plan, Scenario } from './scenario.ts';
@@ -88,24 +88,24 @@ function prepare(options: RunOptions, plan: Plan): Run {
     startAt(world, node, 0);
   }
   if (nodes.length === 1) addClients(world, observer, plan, 0);
-  const replays = nodes.map(createReplayCheck);
-  const cast = { nodes, replays, onlooker: createOnlooker(), held: new Set<number>(), compareAtUs: 0 };
+  const checks = nodes.map(createNodeChecks);
+  const cast = { nodes, checks, onlooker: createOnlooker(), held: new Set<number>(), compareAtUs: 0 };
   const run: Run = { world, plan, history, observer, troubles, hooks, ...cast };
   return run;
 }
 
-function onStart({ world, troubles, replays }: Run, actor: Actor): void {
-  const replay = replays[actor.actor];
-  if (replay !== undefined) beginReplayCheck(replay);
+function onStart({ world, troubles, checks }: Run, actor: Actor): void {
+  const ofNode = checks[actor.actor];
+  if (ofNode !== undefined) beginNodeChecks(ofNode);
   troubleStart(world, troubles, actor);
 }
 
-/** Replaying is a check of a machine; who looks at several nodes judges promises, and always does. */
-function onStepped({ world, replays, nodes, onlooker, history }: Run, actor: Actor): void {
-  const replay = replays[actor.actor];
+/** Each node is checked where machines are; who looks at several nodes judges promises, and always does. */
+function onStepped({ world, checks, nodes, onlooker, history }: Run, actor: Actor): void {
+  const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
-  if (actor.disk === null || replay === undefined || node === null) return;
-  if (world.checks) checkReplay(replay, node, actor.disk, world.env);
+  if (actor.disk === null || ofNode === undefined || node === null) return;
+  if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env);
   if (nodes.length > 1) lookAt(onlooker, history, actor);
 }
 

@@ -5,8 +5,8 @@
  */
 import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
+import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
-import type { ReplayCheck } from './replay-check.ts';
 import type { Plan } from './scenario.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Observer } from './workload/observer.ts';
@@ -22,7 +22,7 @@ export interface Run {
   readonly troubles: Troubles;
   readonly hooks: Hooks;
   /** By node. */
-  readonly replays: readonly ReplayCheck[];
+  readonly checks: readonly NodeChecks[];
   readonly onlooker: Onlooker;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;

@@ -158,6 +158,8 @@ export interface ProducerPlan {
   readonly everyMs: number;
   readonly burstMax: number;
   readonly valueBytesMax: number;
+  /** A short one ends records that are on their way. */
+  readonly deliveryTimeoutMs: number;
 }
 
 /** Administration as a seed drew it. */
@@ -177,6 +179,8 @@ export interface Plan {
   readonly cluster: ClusterPlan;
   readonly partitions: number;
   readonly producers: readonly ProducerPlan[];
+  /** Readers that begin anew again and again, beside the one at the tail. */
+  readonly replayers: number;
   readonly administration: AdministrationPlan | null;
   readonly settings: readonly (readonly [name: string, value: number | string])[];
   readonly troubles: readonly TroublePlan[];

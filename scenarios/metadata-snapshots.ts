@@ -23,5 +23,6 @@ export const METADATA_SNAPSHOTS: Scenario = {
     { family: 'slowDisk', every: [4_000, 12_000] },
     { family: 'cleanStop', every: [4_000, 12_000] },
     { family: 'checkpointRot', every: [2_000, 8_000] },
+    { family: 'clientCrash', every: [3_000, 10_000] },
   ],
 };

@@ -52,6 +52,7 @@ export const SMALL_FILES: readonly SettingChoice[] = [
   { name: 'log.index.interval.bytes', values: [256, 1_024, 4_096] },
   { name: 'tidemark.ring.partition.max.bytes', values: [0, 4_096, 65_536, 1_048_576] },
   { name: 'replica.high.watermark.checkpoint.interval.ms', values: [100, 1_000, 5_000] },
+  { name: 'log.flush.offset.checkpoint.interval.ms', values: [100, 1_000, 60_000] },
 ];
 
 /** Three nodes of both roles, and every topic on all of them. */

@@ -16,6 +16,7 @@ export const ROLL_AND_RESTART: Scenario = {
     { name: 'log.index.interval.bytes', values: [64, 512, 4_096] },
     { name: 'tidemark.ring.partition.max.bytes', values: [0, 4_096, 1_048_576] },
     { name: 'replica.high.watermark.checkpoint.interval.ms', values: [100, 1_000, 5_000] },
+    { name: 'log.flush.offset.checkpoint.interval.ms', values: [100, 1_000, 60_000] },
   ],
   troubles: [
     { family: 'cleanStop', every: [3_000, 8_000], always: true },

@@ -24,7 +24,7 @@ import { exitNode } from './exit.ts';
 import { type CheckpointLine, formatCheckpoint, HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 import { addLineName, addLineNames, createLineNames, hasLineName, type LineNames } from './line-names.ts';
 import { createLowering, type Lowering, settleLowered } from './lowering.ts';
-import { linesGone, type Removal, removeSetAside } from './removal.ts';
+import { emptySetAside, linesGone, type Removal } from './removal.ts';
 import { say } from './say.ts';
 import type { Node, Partition } from './state.ts';
 
@@ -293,11 +293,8 @@ export function stepCheckpoints(node: Node, env: Env, input: DiskInput, out: Out
     if (input.error === 'io') exitNode(node, 1, `the log directory ${node.folder} failed: ${input.detail}`);
     const fields = new Map([['reason', `${input.error}: ${input.detail}`]]);
     if (isRetried) say(out, 'warn', 'a checkpoint could not be written; it is tried again', fields);
-    // What was set aside goes all the same: it may be what fills the disk.
-    for (const [name, removal] of checkpoints.dropping) {
-      if (removal !== null) removeSetAside(node, removal, out);
-      checkpoints.dropping.set(name, null);
-    }
+    // What was set aside may be what fills the disk.
+    for (const removal of checkpoints.dropping.values()) if (removal !== null) emptySetAside(node, removal, out);
   }
   freeDropped(node, out);
   settleLowered(node, env, out);

@@ -7,11 +7,15 @@
  * what was deleted by mistake can be copied) → removing. A crash before the rename is durable leaves a folder whose
  * topic id the image does not have; the next start sets it aside. A crash or a stop after it leaves a name that says
  * that it may go, and that lines about it may be left: the next start removes it, without waiting.
+ *
+ * On a full disk neither the rename nor the checkpoints may get through, and what is deleted may be what fills it: then
+ * the folder is emptied at once (`emptySetAside`). It stays itself until no line about it is left, because a start that
+ * found the lines without it would believe them of the next topic of that name.
  */
 import { setDeadline, type Timed } from '../lib/heap.ts';
 import { nextOwner, nextTicket } from '../lib/ids.ts';
 import { UUID_BYTES, uuidToBytes } from '../lib/uuid.ts';
-import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import type { DiskInput, Env, FolderEntry, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { failAll } from '../replication/leader.ts';
 import { finishLookup } from './api/02-list-offsets.ts';
@@ -20,7 +24,7 @@ import { failStart } from './delete-records.ts';
 import { exitNode } from './exit.ts';
 import { ripen, takeRead } from './fetch.ts';
 import { markDirty } from './fetch-sessions.ts';
-import { partitionName } from './files.ts';
+import { PARTITION_METADATA, partitionName } from './files.ts';
 import { recount } from './partitions.ts';
 import type { Node, Partition } from './state.ts';
 import { nameIsFree } from './topics.ts';
@@ -35,11 +39,14 @@ export interface Removal extends Timed {
   /** The name of the folder. */
   readonly name: string;
   readonly from: string;
-  readonly to: string;
+  /** Where it is set aside; `from` itself where a full disk refused the rename. */
+  to: string;
   readonly files: readonly number[];
   /** Until when it is kept, `env.nowMs`; Infinity: for the life of the node. */
   readonly keptUntilMs: number;
   stage: 'quiet' | 'closing' | 'renaming' | 'unlisting' | 'keeping' | 'removing';
+  /** Its files went before their time. */
+  isEmptied: boolean;
   /** Tickets that the stage waits for. */
   readonly awaited: Set<number>;
 }
@@ -83,6 +90,7 @@ export function beginRemoval(node: Node, env: Env, partition: Partition, out: Ou
       .filter((file) => file !== 0),
     keptUntilMs: env.nowMs + log.config.fileDeleteDelayMs,
     stage: 'quiet',
+    isEmptied: false,
     awaited: new Set(log.asks?.keys()),
   };
   setDeadline(node.deadlines, partition, Number.POSITIVE_INFINITY);
@@ -110,7 +118,11 @@ export function stepRemoval(node: Node, env: Env, removal: Removal, input: DiskI
     exitNode(node, 1, `the log directory ${node.folder} failed (${removal.name}: ${input.detail})`);
     return;
   }
-  if (removal.awaited.delete(input.ticket) && removal.awaited.size === 0) goOn(node, env, removal, out);
+  const isRefused = input.kind === 'diskFailed' && input.during === 'rename' && input.error !== 'notFound';
+  if (isRefused) removal.to = removal.from;
+  if (!removal.awaited.delete(input.ticket)) return;
+  if (input.kind === 'listed') removeFiles(node, removal, input.entries, out);
+  if (removal.awaited.size === 0) goOn(node, env, removal, out);
 }
 
 function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
@@ -128,12 +140,11 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
     case 'closing':
       removal.stage = 'renaming';
       out.push({ kind: 'rename', from: removal.from, to: removal.to, ...ask() });
-      // A rename that a full disk refused leaves the old name: it goes all the same.
-      out.push({ kind: 'remove', path: removal.from, ...ask() });
       out.push({ kind: 'syncFolder', path: node.folder, ...ask() });
       break;
     case 'renaming':
       removal.stage = 'unlisting';
+      if (removal.to === removal.from) emptySetAside(node, removal, out);
       dropLines(node, env, removal.name, removal, out);
       break;
     case 'unlisting':
@@ -147,7 +158,9 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
 
 /** No checkpoint mentions the folder name any more: it is free, and what was set aside goes when its time has come. */
 export function linesGone(node: Node, name: string, removal: Removal | null, out: Outbox): void {
-  if (removal !== null) {
+  if (removal?.isEmptied === true) {
+    removeSetAside(node, removal, out);
+  } else if (removal !== null) {
     removal.stage = 'keeping';
     setDeadline(node.deadlines, removal, removal.keptUntilMs);
   }
@@ -161,8 +174,26 @@ export function wakeRemoval(node: Node, env: Env, removal: Removal, out: Outbox)
   else setDeadline(node.deadlines, removal, removal.keptUntilMs);
 }
 
+/** Lets what was set aside take no room any more, but for its name and what says whose it was. */
+export function emptySetAside(node: Node, removal: Removal, out: Outbox): void {
+  if (removal.isEmptied) return;
+  removal.isEmptied = true;
+  const ticket = nextTicket(node.ids);
+  removal.awaited.add(ticket);
+  out.push({ kind: 'list', path: removal.to, owner: removal.owner, ticket });
+}
+
+function removeFiles(node: Node, removal: Removal, entries: readonly FolderEntry[], out: Outbox): void {
+  for (const { name } of entries) {
+    if (name === PARTITION_METADATA) continue;
+    const ticket = nextTicket(node.ids);
+    removal.awaited.add(ticket);
+    out.push({ kind: 'remove', path: `${removal.to}/${name}`, owner: removal.owner, ticket });
+  }
+}
+
 /** Takes the renamed folder away. */
-export function removeSetAside(node: Node, removal: Removal, out: Outbox): void {
+function removeSetAside(node: Node, removal: Removal, out: Outbox): void {
   removal.stage = 'removing';
   const ticket = nextTicket(node.ids);
   removal.awaited.add(ticket);

@@ -245,6 +245,8 @@ export interface Node {
   exit: { readonly code: number; readonly reason: string } | null;
   /** Inputs taken, for the rhythm of whole-node checks. */
   stepsCount: number;
-  /** The count of steps at which the whole node is checked next. */
+  /** The count of steps at which the node is checked next. */
   checkAt: number;
+  /** On a node of very many machines: the owner of the last one that was checked; 0 before the first. */
+  checkOwner: number;
 }

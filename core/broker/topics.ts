@@ -54,6 +54,8 @@ export interface Topics extends Timed {
   readonly queue: Queue<Partition>;
   /** New partitions in the phases from 'folder' on whose logs are not open. */
   makingCount: number;
+  /** Whose folders were asked for in this step and whose files were not yet: empty between steps. */
+  readonly batch: Partition[];
   /** Which partition a ticket is about; its folder and its metadata are two. */
   readonly asked: Map<number, Partition>;
   /** Answers that a partition in phase 'folder' waits for, and whether one was a failure. */
@@ -84,6 +86,7 @@ export function createTopics(owner: number, config: NodeConfig): Topics {
     waitsUntilMs: Number.POSITIVE_INFINITY,
     queue: createQueue(),
     makingCount: 0,
+    batch: [],
     asked: new Map(),
     pending: new Map(),
     unnamed: [],
@@ -172,10 +175,14 @@ function forgetWaiting(node: Node, partition: Partition): void {
   node.machines.delete(partition.log.owner);
 }
 
-/** Begins as many partitions as may be made at one time. */
+/**
+ * Begins as many partitions as may be made at one time. Names change in the order in which they were asked for, so that
+ * a folder waits for the file that was asked for before it: many folders come first, then their files, together.
+ */
 export function makeNext(node: Node, out: Outbox): void {
   const { topics } = node;
-  while (topics.makingCount < MAKING_MAX) {
+  const isRoomy = topics.makingCount <= MAKING_MAX / 2;
+  while (isRoomy && topics.makingCount < MAKING_MAX) {
     const partition = dequeue(topics.queue);
     if (partition === undefined) break;
     if (partition.phase !== 'waiting') continue;
@@ -183,21 +190,25 @@ export function makeNext(node: Node, out: Outbox): void {
     if (topics.leaving.has(name)) topics.leaving.set(name, partition);
     else makeFolder(node, partition, out);
   }
+  for (const partition of topics.batch.splice(0)) makeMetadata(node, partition, out);
   nameFolders(node, out);
   scheduleTopics(node);
 }
 
-/** The folder and, in it, its metadata: names change in the order in which they were asked for. */
 function makeFolder(node: Node, partition: Partition, out: Outbox): void {
   const { topics } = node;
-  const { owner } = topics;
-  const path = partition.log.folder;
-  const bytes = encodeUtf8(formatPartitionMetadata(partition.topic.id));
   partition.phase = 'folder';
   topics.makingCount += 1;
   topics.pending.set(partition, { left: 2, hasFailed: false });
-  out.push({ kind: 'makeFolder', path, owner, ticket: askFor(node, partition) });
-  out.push({ kind: 'replace', path: `${path}/${PARTITION_METADATA}`, bytes, owner, ticket: askFor(node, partition) });
+  topics.batch.push(partition);
+  const ticket = askFor(node, partition);
+  out.push({ kind: 'makeFolder', path: partition.log.folder, owner: topics.owner, ticket });
+}
+
+function makeMetadata(node: Node, partition: Partition, out: Outbox): void {
+  const path = `${partition.log.folder}/${PARTITION_METADATA}`;
+  const bytes = encodeUtf8(formatPartitionMetadata(partition.topic.id));
+  out.push({ kind: 'replace', path, bytes, owner: node.topics.owner, ticket: askFor(node, partition) });
 }
 
 /** A ticket whose answer is meant for this partition. */

@@ -23,6 +23,8 @@ export interface Upheaval {
 
 const UNCLEAN = 'unclean.leader.election.enable';
 const MIN_INSYNC = 'min.insync.replicas';
+/** Lists of which is remembered what is left of them. */
+const KNOWN_MAX = 256;
 /** No topic has this name: what it would inherit is what topics have that set nothing. */
 const NO_TOPIC = '';
 
@@ -69,8 +71,24 @@ function isTouched(partition: PartitionImage, upheaval: Upheaval): boolean {
   return unclean >= 0 && (partition.isr.includes(unclean) || partition.elr.includes(unclean));
 }
 
-/** The ids without two of them. Sized exactly: the array lives on in the image. */
-function without(ids: readonly number[], one: number, other: number): readonly number[] {
+/**
+ * The ids without two of them. Sized exactly: the array lives on in the image. Equal lists are mostly one array there,
+ * and what is left of them is one array too, which `known` remembers.
+ */
+function without(
+  known: Map<readonly number[], readonly number[]>,
+  ids: readonly number[],
+  one: number,
+  other: number,
+): readonly number[] {
+  const before = known.get(ids);
+  if (before !== undefined) return before;
+  const left = leftOf(ids, one, other);
+  if (known.size < KNOWN_MAX) known.set(ids, left);
+  return left;
+}
+
+function leftOf(ids: readonly number[], one: number, other: number): readonly number[] {
   let kept = 0;
   for (const id of ids) if (id !== one && id !== other) kept += 1;
   if (kept === ids.length) return ids;
@@ -85,13 +103,14 @@ export function addPartitionChanges(controller: Controller, upheaval: Upheaval, 
   const { image } = controller;
   const { leaving, unclean } = upheaval;
   const common = commonRules(controller, upheaval);
+  const known = new Map<readonly number[], readonly number[]>();
   for (const topic of mapValues(image.topics.byId)) {
     let rules: ChangeRules | null = null;
     for (let index = 0; index < topic.partitions.length; index++) {
       const partition = topic.partitions[index];
       if (partition === undefined || !isTouched(partition, upheaval)) continue;
       rules ??= rulesFor(image, topic, common);
-      const isr = without(partition.isr, leaving, unclean);
+      const isr = without(known, partition.isr, leaving, unclean);
       const change = changeOf(topic.id, index, partition, rules, { isr, uncleanBroker: unclean });
       if (change !== null) records.push(change);
     }

@@ -177,8 +177,19 @@ function decodeMetadataProblem(value: Uint8Array): { readonly record: MetadataRe
 function isSameImage(a: MetadataImage, b: MetadataImage): boolean {
   if (a === b) return true;
   const texts = (image: MetadataImage): string[] =>
-    [...snapshotRecords(image)].map((record) => encodeMetadataRecord(record).join()).sort();
+    [...snapshotRecords(image)].map((record) => textOf(encodeMetadataRecord(record))).sort();
   const one = texts(a);
   const other = texts(b);
   return one.length === other.length && one.every((text, i) => text === other[i]);
+}
+
+const CHARACTERS_MAX = 4096;
+
+/** A character for each byte: for comparing, and quick to make. */
+function textOf(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += CHARACTERS_MAX) {
+    text += String.fromCharCode(...bytes.subarray(at, at + CHARACTERS_MAX));
+  }
+  return text;
 }

@@ -1,7 +1,5 @@
-/** The exit codes of the commands and of a node, once. Data, no state. */
+/** The exit codes of the commands and of a node, once; 0 is a clean end. Data, no state. */
 
-/** A clean end. */
-export const EXIT_CLEAN = 0;
 /** It cannot run here, or not go on: the disk, the port, a directory that is not ours, a simulation that failed. */
 export const EXIT_CANNOT_RUN = 1;
 /** It was called wrongly: a setting, a flag. Nothing was touched. */

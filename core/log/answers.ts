@@ -9,7 +9,7 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { finishJob, resumeJobs, takeRead } from './cold.ts';
 import { cutBack, openFailed } from './cut.ts';
-import { breakIndex, nameDurably, pushTidy, removeOpened } from './files.ts';
+import { ask, breakIndex, nameDurably, removeOpened } from './files.ts';
 import { pathOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { goOnOpening, takeOpening } from './opening.ts';
 import { shrinkRing } from './ring.ts';
@@ -22,7 +22,7 @@ import type { LogEvent } from './types.ts';
 type Failed = Extract<DiskInput, { kind: 'diskFailed' }>;
 
 /** The log directory failed: nothing is read or written any more. */
-export function failLog(log: Log, detail: string, out: Outbox, events: LogEvent[]): void {
+function failLog(log: Log, detail: string, out: Outbox, events: LogEvent[]): void {
   if (log.state === 'failed') return;
   log.state = 'failed';
   log.asks = null;
@@ -215,12 +215,16 @@ function takeOpenedCold(
   resumeJobs(log, env, segment, out);
 }
 
-/** The newest snapshot is in place: the one before it goes, unless a segment begins there. */
+/**
+ * The newest snapshot is in place: the one before it goes, unless a segment begins there. It claims no offsets, so that
+ * nothing waits for its removal.
+ */
 function replaceSnapshot(log: Log, offset: number, out: Outbox): void {
   const before = log.snapshotAt;
   log.snapshotAt = offset;
   if (before < 0 || before === offset || log.segments.some(({ base }) => base === before)) return;
-  pushTidy(log, out, { kind: 'remove', path: pathOf(log.folder, before, SNAPSHOT_SUFFIX) });
+  const path = pathOf(log.folder, before, SNAPSHOT_SUFFIX);
+  out.push({ kind: 'remove', path, owner: log.owner, ticket: ask(log, { kind: 'tidy' }) });
 }
 
 /** Snapshots, epochs, and what needs no answer. */
@@ -236,4 +240,6 @@ function takeSmall(log: Log, env: Env, what: Ask, failed: Failed | null, out: Ou
   log.isWritingEpochs = false;
   if (failed === null) log.epochsOnDisk = what.epochs;
   if (log.areEpochsDirty) writeEpochs(log, out);
+  // Not at once: the next append tries again, or the clean stop.
+  else if (failed !== null) log.areEpochsDirty = true;
 }

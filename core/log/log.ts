@@ -10,15 +10,15 @@
 import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { AHEADS_MAX, aheadsUntilMs, dropIdleAheads } from './ahead.ts';
-import { failLog, takeAnswer } from './answers.ts';
+import { takeAnswer } from './answers.ts';
 import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { endOfEpoch, lastEpoch, withEpoch } from './epochs.ts';
 import { ask, closeFiles, flushIndexes, openForAppend, takeAsk } from './files.ts';
 import { addTimeEntry } from './index.ts';
 import { expireProducers } from './producers.ts';
 import { shrinkRing } from './ring.ts';
-import { writeSnapshot } from './roll.ts';
-import { pumpSyncs, settle, wantSync, writtenEnd } from './settle.ts';
+import { writeEpochs, writeSnapshot } from './roll.ts';
+import { pumpSyncs, settle, unknownEpoch, wantSync, writtenEnd } from './settle.ts';
 import { activeSegment, type Log } from './state.ts';
 import { goOnTruncating, keepTail } from './truncate.ts';
 import type { LogEvent } from './types.ts';
@@ -104,6 +104,8 @@ export function closeLog(log: Log, env: Env, out: Outbox): void {
   }
   pumpSyncs(log, out);
   if (log.snapshotAt !== log.end) writeSnapshot(log, env, out);
+  // A full disk may have kept them out of their file, and after a clean stop nobody looks into the batches.
+  if (unknownEpoch(log) < log.end) writeEpochs(log, out);
   log.ring = null;
   log.aheads = null;
   // Something is always asked, so that the event comes with its answer.
@@ -117,7 +119,7 @@ export function closeLog(log: Log, env: Env, out: Outbox): void {
 export function closeResting(log: Log): boolean {
   assert(log.state === 'open', 'only an open log is closed');
   if ((log.asks !== null && log.asks.size > 0) || log.unsettled !== null || log.writes.length > 0) return false;
-  if (log.snapshotAt !== log.end || log.durable !== log.end) return false;
+  if (log.snapshotAt !== log.end || log.durable !== log.end || unknownEpoch(log) < log.end) return false;
   for (const segment of log.segments) {
     if (segment.logFile + segment.indexFile + segment.timeFile > 0 || segment.tail !== null) return false;
     if (segment.isOnDisk && segment.sealedAt < 0 && segment.lastTimeMs < segment.maxTimestampMs) return false;
@@ -167,11 +169,6 @@ function expire(log: Log, env: Env): void {
   expireProducers(log.producers, env.nowMs, log.config.producerIdExpirationMs);
   if (log.producers.size === 0) log.producers = null;
   else log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
-}
-
-/** The log directory failed elsewhere: this log fails with it. */
-export function abandonLog(log: Log, detail: string, out: Outbox, events: LogEvent[]): void {
-  failLog(log, detail, out, events);
 }
 
 /** Asserts the invariants of the log. */

@@ -38,7 +38,7 @@ export function syncedEnd(log: Log): number {
  * scanned after a crash, or records would count as those of an earlier leader, and a follower would keep what it has to
  * cut. Infinity when the file holds all.
  */
-function unknownEpoch(log: Log): number {
+export function unknownEpoch(log: Log): number {
   const { epochs, epochsOnDisk, start } = log;
   if (epochs === epochsOnDisk) return Infinity;
   let here = headOf(epochs, start);
@@ -64,10 +64,12 @@ function headOf(entries: readonly EpochEntry[], start: number): number {
 /** Every record below it is synced and so are the indexes of every segment that ends below it. */
 export function recoveryPoint(log: Log): number {
   const synced = Math.min(syncedEnd(log), writtenEnd(log), unknownEpoch(log));
+  // Files that are being removed still claim offsets: nothing more counts before they are gone.
+  const point = log.removesLeft > 0 ? Math.min(synced, log.durable) : synced;
   if (log.unsettled !== null) {
-    for (const segment of log.unsettled) if (segment.indexSyncsLeft > 0) return Math.min(synced, segment.base);
+    for (const segment of log.unsettled) if (segment.indexSyncsLeft > 0) return Math.min(point, segment.base);
   }
-  return synced;
+  return point;
 }
 
 /** Asks for the syncs that are due and not under way. */

@@ -252,7 +252,7 @@ export function createLog(options: LogOptions): Log {
     epochs: NO_EPOCHS,
     areEpochsDirty: false,
     isWritingEpochs: false,
-    epochsOnDisk: [],
+    epochsOnDisk: NO_EPOCHS,
     producers: null,
     snapshotAt: -1,
     expireAtMs: Infinity,

@@ -41,6 +41,8 @@ export interface TopicsDraft {
   readonly byId: MapDraft<TopicImage>;
   readonly idByName: MapDraft<string>;
   readonly touched: Map<string, TopicDraft>;
+  /** The one of `touched` that was asked for last: records of one topic mostly stand together. */
+  last: TopicDraft | null;
   readonly base: TopicsImage;
   /** Lists of new partitions that were met last: partitions with the same brokers share theirs. */
   readonly pool: Pool;
@@ -76,12 +78,20 @@ export function draftTopics(base: TopicsImage): TopicsDraft {
     byId: draftMap(base.byId),
     idByName: draftMap(base.idByName),
     touched: new Map(),
+    last: null,
     base,
     pool: { brokers: [], directories: [] },
   };
 }
 
 function touch(draft: TopicsDraft, id: string): TopicDraft | undefined {
+  if (draft.last?.id === id && !draft.last.isRemoved) return draft.last;
+  const topic = find(draft, id);
+  if (topic !== undefined) draft.last = topic;
+  return topic;
+}
+
+function find(draft: TopicsDraft, id: string): TopicDraft | undefined {
   const known = draft.touched.get(id);
   if (known !== undefined) return known.isRemoved ? undefined : known;
   const before = draftGet(draft.byId, id);

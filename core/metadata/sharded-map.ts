@@ -44,6 +44,7 @@ function shardOf(key: string): number {
 
 /** The value of a key, or undefined. */
 export function mapGet<V>(map: ShardedMap<V>, key: string): V | undefined {
+  if (map.size === 0) return undefined;
   return map.shards[shardOf(key)]?.get(key);
 }
 

@@ -17,9 +17,12 @@ export const SNAPSHOTS_KEPT = 2;
 /** After a snapshot that could not be written, the next try waits so long, ms. */
 const RETRY_MS = 60_000;
 
-/** Where the log must begin at the latest: the end of the oldest snapshot that is kept. */
+/**
+ * Where the log must begin at the latest: the end of the older of the two snapshots that are kept. While there is only
+ * one, because what came before it was damaged, the log stays: it alone stands for that one.
+ */
 export function keptFrom(snapshots: readonly SnapshotId[]): number {
-  return snapshots[Math.max(0, snapshots.length - SNAPSHOTS_KEPT)]?.endOffset ?? 0;
+  return snapshots[snapshots.length - SNAPSHOTS_KEPT]?.endOffset ?? 0;
 }
 
 /**

@@ -9,6 +9,7 @@ import { cutBound, type TopicLife, topicLives } from './administration.ts';
 import { findDeletedReads, findStaleTopics, findStarts } from './comings-and-goings.ts';
 import { type Complaint, type History, partitionText, type Send } from './history.ts';
 import { findMetadataBreaks } from './metadata.ts';
+import { findIdleSettings } from './settings-in-effect.ts';
 
 /** What a checker found. */
 export type Violation = Complaint;
@@ -284,6 +285,7 @@ export const CHECKERS: readonly Checker[] = [
   },
   { name: 'deleted-read', promise: 1, says: 'records that were deleted are not read again', find: findDeletedReads },
   { name: 'start-regression', promise: 1, says: 'where a log begins never goes back', find: findStarts },
+  { name: 'idle-setting', promise: 1, says: 'a setting that was acknowledged acts', find: findIdleSettings },
   {
     name: 'inconsistent-offsets',
     promise: 2,

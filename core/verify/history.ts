@@ -62,6 +62,8 @@ export interface Reads {
   /** The high watermark that came with the record. */
   readonly highWatermark: number[];
   readonly atUs: number[];
+  /** Of its batch, as Kafka has them; -1 where they are not known. */
+  readonly attributes: number[];
 }
 
 /** Something wrong that needed no comparison to be seen: an invariant, a time-out, an impossible answer. */
@@ -101,7 +103,7 @@ export function createHistory(partitions: readonly HistoryPartition[]): History 
     partitions: [...partitions],
     sends: [],
     sessions: [],
-    reads: { session: [], offset: [], value: [], highWatermark: [], atUs: [] },
+    reads: { session: [], offset: [], value: [], highWatermark: [], atUs: [], attributes: [] },
     complaints: [],
     damaged: new Set(),
     operations: [],
@@ -133,7 +135,13 @@ export function beginSession(history: History, session: Session): number {
 export function addRead(
   history: History,
   session: number,
-  read: { readonly offset: number; readonly value: number; readonly highWatermark: number; readonly atUs: number },
+  read: {
+    readonly offset: number;
+    readonly value: number;
+    readonly highWatermark: number;
+    readonly atUs: number;
+    readonly attributes?: number;
+  },
 ): void {
   const { reads } = history;
   reads.session.push(session);
@@ -141,6 +149,7 @@ export function addRead(
   reads.value.push(read.value);
   reads.highWatermark.push(read.highWatermark);
   reads.atUs.push(read.atUs);
+  reads.attributes.push(read.attributes ?? -1);
 }
 
 /** The most complaints that are kept: the first ones tell the story. */

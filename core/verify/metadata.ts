@@ -18,7 +18,7 @@ import {
 } from './administration.ts';
 import type { Complaint, History } from './history.ts';
 
-/** States that are followed at once; beyond it a topic is given up, which is a finding of its own. */
+/** States that are followed at once; a topic with more is not judged: too much of it was lost at one time. */
 export const STATES_MAX = 20_000;
 
 /** What a topic is; null where there is none. */
@@ -99,7 +99,7 @@ function judgeTopic(history: History, topic: string, operations: readonly TopicO
       continue;
     }
     const reached = closure(possible, underWay, moves, seen);
-    if (reached === null) return `the operations on ${topic} are too many at once to be judged`;
+    if (reached === null) return null;
     underWay.delete(move.move);
     possible = settle(reached, move);
     if (possible.length === 0) {

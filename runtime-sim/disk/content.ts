@@ -36,6 +36,8 @@ export interface Inode {
   readonly syncing: Set<View>;
   /** The sizes it was cut to, in order: a read remembers how many there were. */
   readonly cuts: number[];
+  /** A sync of it has failed: what was to be written is forgotten, and no later sync brings it back. */
+  isForsaken: boolean;
 }
 
 /** An empty file. */
@@ -46,6 +48,7 @@ export function createInode(inode: number): Inode {
     durable: { sync: 0, shared: 0, tail: [], tailBytes: 0 },
     syncing: new Set(),
     cuts: [],
+    isForsaken: false,
   };
 }
 
@@ -144,10 +147,19 @@ export function viewNow(file: Inode, sync: number): View {
   return { sync, shared: file.content.size, tail: [], tailBytes: 0 };
 }
 
-/** A sync is done: its view is durable, unless a younger one has been faster. */
+/**
+ * A sync is done: its view is durable, unless a younger one has been faster. After one that failed the kernel takes for
+ * clean what it could not write: later ones succeed, and vouch for nothing.
+ */
 export function finishView(file: Inode, view: View): void {
   file.syncing.delete(view);
-  if (view.sync > file.durable.sync) file.durable = view;
+  if (view.sync > file.durable.sync && !file.isForsaken) file.durable = view;
+}
+
+/** A sync of this view has failed. */
+export function forsakeView(file: Inode, view: View): void {
+  file.syncing.delete(view);
+  file.isForsaken = true;
 }
 
 /** Whether a power loss could change the file. */
@@ -159,6 +171,7 @@ export function isDirty(file: Inode): boolean {
 export function settle(file: Inode): void {
   file.durable = viewNow(file, file.durable.sync);
   file.syncing.clear();
+  file.isForsaken = false;
 }
 
 /** Replaces everything, durable and not; for what a power loss left. */
@@ -175,20 +188,4 @@ export function flipBit(content: Content, position: number, bit: number): void {
   const at = position - (content.starts[index] as number);
   copy[at] = (copy[at] as number) ^ (1 << bit);
   content.chunks[index] = copy;
-}
-
-/** A copy that shares the bytes. `copied` maps views that syncs under way hold. */
-export function snapshotInode(file: Inode, copied: Map<View, View>): Inode {
-  const copyView = (view: View): View => {
-    const copy = { sync: view.sync, shared: view.shared, tail: [...view.tail], tailBytes: view.tailBytes };
-    copied.set(view, copy);
-    return copy;
-  };
-  return {
-    inode: file.inode,
-    content: { chunks: [...file.content.chunks], starts: [...file.content.starts], size: file.content.size },
-    durable: copyView(file.durable),
-    syncing: new Set([...file.syncing].map(copyView)),
-    cuts: [...file.cuts],
-  };
 }

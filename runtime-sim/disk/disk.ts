@@ -3,12 +3,14 @@
  *
  * Time. Each effect takes a drawn time. Mutations of one file wait for each other, and so do mutations of names;
  * everything else overtakes freely: reads overtake appends, a young sync may finish before an old one. A sync covers
- * what was issued before it on its file and finishes later, while appends go on. A disk may be slow for a while.
+ * what was issued before it on its file and finishes later, while appends go on. A disk may be slow for a
+ * while, with bytes, with names, or with both.
  *
  * Errors, drawn at the moment an effect is carried out: appends, reads and syncs fail with 'io'; appends, replaces
  * and new files fail with 'noSpace' while the disk is full. After a failed append the file refuses appends until a
- * truncate of it comes by. A failed sync leaves its bytes unsynced; `syncFailed` tells the world that the machine must
- * lose power before this disk is used again, since no kernel says what it still holds.
+ * truncate of it comes by. A failed sync leaves its bytes unsynced, and no later sync of the file brings anything to
+ * the device, whatever it answers; `syncFailed` tells the world that the machine must lose power before this disk is
+ * used again, since no kernel says what it still holds.
  *
  * Process crash: what was carried out stays in the cache. Of what was under way, each file keeps a prefix of its queue,
  * and the append after that may be there in part. Names likewise; a replace under way may leave its new file aside.
@@ -20,7 +22,7 @@
  */
 import type { DiskEffect, DiskError, DiskInput, FileId } from '../../core/lib/world.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
-import { appendParts, finishView, flipBit, type Inode, joinParts, settle, type View, viewNow } from './content.ts';
+import { appendParts, finishView, flipBit, type Inode, joinParts, type View, viewNow } from './content.ts';
 import { carryOut } from './effects.ts';
 import { loseBytes } from './loss.ts';
 import { createTree, filesOf, loseNames, type Tree } from './tree.ts';
@@ -66,12 +68,13 @@ export interface Rot {
   readonly atUs: number;
 }
 
-/** How often effects fail, in a million; and how slow the disk is, in hundredths of its usual time. */
+/** How often effects fail, in a million; and how slow bytes and names are, in hundredths of their usual time. */
 export interface DiskMood {
   appendIoPpm: number;
   readIoPpm: number;
   syncIoPpm: number;
   slowness: number;
+  namesSlowness: number;
   capacityBytes: number;
 }
 
@@ -121,6 +124,7 @@ export function createDisk(entity: number): Disk {
       readIoPpm: 0,
       syncIoPpm: 0,
       slowness: 100,
+      namesSlowness: 100,
       capacityBytes: Number.POSITIVE_INFINITY,
     },
     rot: [],
@@ -156,10 +160,14 @@ const TIMES: Readonly<Record<DiskEffect['kind'], readonly [number, number]>> = {
   list: [20, 60],
 };
 
+/** What waits for the file system's journal, which may stall by itself. */
+const OF_NAMES: ReadonlySet<DiskEffect['kind']> = new Set(['replace', 'rename', 'remove', 'makeFolder', 'syncFolder']);
+
 function finishUs(disk: Disk, dice: Dice, nowUs: number, kind: DiskEffect['kind']): number {
   const [base, mean] = TIMES[kind];
   const usual = base + around(dice, SITE.diskLatency, disk.entity, mean);
-  return nowUs + Math.floor((usual * disk.mood.slowness) / 100);
+  const { slowness, namesSlowness } = disk.mood;
+  return nowUs + Math.floor((usual * (OF_NAMES.has(kind) ? namesSlowness : slowness)) / 100);
 }
 
 /** Takes one effect; what is now to be finished, and when, is pushed to `due`. */
@@ -352,10 +360,4 @@ export function rotDisk(disk: Disk, dice: Dice, nowUs: number, wanted: (path: st
   flipBit(chosen.file.content, position, below(dice, SITE.diskRot, disk.entity, 8));
   disk.rot.push({ path: chosen.path, position, sizeBytes: chosen.file.content.size, atUs: nowUs });
   return true;
-}
-
-/** Makes everything durable, as a machine at rest does after a while. */
-export function settleDisk(disk: Disk): void {
-  for (const { file } of filesOf(disk.tree)) settle(file);
-  loseNames(disk.tree, () => true);
 }

@@ -6,7 +6,16 @@
 import type { DiskEffect, DiskError, DiskInput } from '../../core/lib/world.ts';
 import { LOAD_BYTES_MAX } from '../../core/lib/world.ts';
 import { chance, type Dice, SITE } from '../dice.ts';
-import { appendParts, createInode, cutInode, finishView, type Inode, readContent, settle } from './content.ts';
+import {
+  appendParts,
+  createInode,
+  cutInode,
+  finishView,
+  forsakeView,
+  type Inode,
+  readContent,
+  settle,
+} from './content.ts';
 import type { Disk, DiskOperation, OpenFile } from './disk.ts';
 import * as tree from './tree.ts';
 
@@ -138,7 +147,7 @@ function sync(disk: Disk, operation: DiskOperation, effect: Of<'sync'>, error: D
   const { view, inode } = operation;
   if (view === null || inode === null) return failed(effect, 'closed');
   if (error !== null) {
-    inode.syncing.delete(view);
+    forsakeView(inode, view);
     disk.syncFailed = true;
     disk.figures.errors += 1;
     return failed(effect, error);

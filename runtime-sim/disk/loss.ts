@@ -27,7 +27,10 @@ export type Fate = 'untouched' | 'kept' | 'lost' | 'cut' | 'torn';
 
 /** Decides for one file and changes it; afterwards all that it holds is durable. `entity` keys the dice. */
 export function loseBytes(file: Inode, dice: Dice, entity: number): Fate {
-  if (!isDirty(file)) return 'untouched';
+  if (!isDirty(file)) {
+    file.isForsaken = false;
+    return 'untouched';
+  }
   const old = durableContent(file);
   const fate = below(dice, SITE.diskCrash, entity, 100);
   if (fate < 25) {

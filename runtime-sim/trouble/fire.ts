@@ -116,7 +116,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
     case 'checkpointRot':
       return !hasRottenCheckpoint(disk) && rot(world, troubles, node, CHECKPOINT);
     case 'slowDisk':
-      disk.mood.slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
+      slowDown(disk, dice);
       endLater(world, troubles, { kind: 'slowDisk', actor: node.actor }, around(dice, SITE.trouble, 0, 1_000_000));
       return true;
     case 'clockJump':
@@ -144,6 +144,19 @@ function blackOut(world: World, troubles: Troubles, hooks: Hooks): boolean {
   const takesPower = chance(dice, SITE.pairs, 2, 500_000);
   for (const node of troubles.nodes) if (node !== spared) crashActor(world, actorOf(world, node), takesPower, hooks);
   return true;
+}
+
+/** Bytes, names or both: a journal that stalls lets appends and their syncs pass. */
+function slowDown({ mood }: Disk, dice: Dice): void {
+  const slowness = pick(dice, SITE.trouble, 0, [300, 1_000, 3_000, 10_000]);
+  const which = below(dice, SITE.trouble, 0, 3);
+  if (which !== 1) mood.slowness = slowness;
+  if (which !== 2) mood.namesSlowness = slowness;
+}
+
+function speedUp({ mood }: Disk): void {
+  mood.slowness = 100;
+  mood.namesSlowness = 100;
 }
 
 /** A node's date is wrong by at most this. */
@@ -221,7 +234,7 @@ function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hoo
     node.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     tellLine(world, node.name, 'has space again');
   }
-  if (ending.kind === 'slowDisk') node.disk.mood.slowness = 100;
+  if (ending.kind === 'slowDisk') speedUp(node.disk);
   if (ending.kind !== 'pause') return;
   if (node.life === ending.life) resumeActor(world, node, hooks);
   noteHolds(world, troubles);
@@ -247,7 +260,7 @@ export function healAll(world: World, troubles: Troubles, hooks: Hooks): void {
     actor.effectsLeft = Number.POSITIVE_INFINITY;
     resumeActor(world, actor, hooks);
     if (actor.disk === null) continue;
-    actor.disk.mood.slowness = 100;
+    speedUp(actor.disk);
     actor.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     actor.disk.failNext.clear();
   }

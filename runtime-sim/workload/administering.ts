@@ -151,8 +151,11 @@ function act(state: Administering, env: Env): void {
     else describe(state, env, topic);
     return;
   }
-  if (die < deletePercent) operate(state, env, topic, { kind: 'delete' }, { kind: 'deleteTopic', topic });
-  else if (die < deletePercent + 25) cutSomewhere(state, env, topic, count);
+  if (die < deletePercent) {
+    operate(state, env, topic, { kind: 'delete' }, { kind: 'deleteTopic', topic });
+    // Whoever wants an empty topic makes it anew at once: it is committed while the old one is on its way out.
+    if (jitter(dice, 2) === 0) createTopic(state, env, topic);
+  } else if (die < deletePercent + 25) cutSomewhere(state, env, topic, count);
   else if (die < deletePercent + 45) alter(state, env, topic, false);
   else if (die < deletePercent + 52) createTopic(state, env, topic);
   else if (die < deletePercent + 60) grow(state, env, topic, count);

@@ -26,6 +26,7 @@ import {
 } from '../../core/client/reader.ts';
 import { createIds, type Ids } from '../../core/lib/ids.ts';
 import type { Env, Input, NetworkInput, Outbox } from '../../core/lib/world.ts';
+import { attributes, dataViewOf } from '../../core/protocol/batch.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { readRecords } from '../../core/protocol/records.ts';
 import { addRead, beginSession, complain, incarnationOf } from '../../core/verify/history.ts';
@@ -226,10 +227,12 @@ function takeBatch(
   const { highWatermark } = event;
   enterTopic(state, line, topicId);
   let isAcknowledged = false;
+  const flags = attributes(dataViewOf(event.bytes), 0);
   for (const record of readRecords(event.bytes, env.codecs)) {
     if (record.offset < event.fromOffset) continue;
     const value = decodeValue(record.value);
-    addRead(history, line.session, { offset: record.offset, value, highWatermark, atUs: observer.time.nowUs });
+    const read = { offset: record.offset, value, highWatermark, atUs: observer.time.nowUs, attributes: flags };
+    addRead(history, line.session, read);
     isAcknowledged ||= history.sends[value]?.outcome === 'acknowledged';
   }
   if (mode === 'final' && isAcknowledged) observer.acknowledgedBatches += 1;

@@ -1,6 +1,7 @@
 /** Checkpoint lines of a deleted topic: none is believed of the next topic of its name. */
 import { describe, expect, it } from 'vitest';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
+import { recoveryPoint } from '../../core/log/log.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { fetchBody, KEY, produce, valuesOf, wanted } from './speaking.ts';
 import { type ToyConnection, ToyWorld } from './toy-world.ts';
@@ -82,10 +83,14 @@ describe('the lines of a deleted topic', () => {
     const tries = world.log.filter((line) => line === `replace /data/node/${name}`).length;
     expect(tries).toBeGreaterThanOrEqual(5);
     expect(tries).toBeLessThanOrEqual(12);
-    // What was set aside may be what fills the disk.
-    expect([...world.folders].filter((folder) => folder.endsWith('-delete'))).toEqual([]);
+    // What was set aside may be what fills the disk: it is emptied. Its name tells a start of the lines that are left.
+    const setAsides = (): string[] => [...world.folders].filter((folder) => folder.endsWith('-delete'));
+    const [setAside] = setAsides() as [string];
+    const left = [...world.files.keys()].filter((path) => path.startsWith(`${setAside}/`));
+    expect(left).toEqual([`${setAside}/partition.metadata`]);
     world.fault = null;
     world.pass(2_000);
+    expect(setAsides()).toEqual([]);
     expect(world.take(client, 19, 7).topics[0]!.errorCode).toBe(0);
     expect(produce(world, client, 0, ['new'], { topic: 'a' })).toMatchObject({ errorCode: 0, baseOffset: 0 });
     world.crash('process');
@@ -115,13 +120,18 @@ describe('the lines of a deleted topic', () => {
     expect(readAll(world)).toEqual(['0:0=n', '0:1=m', '0:2=o']);
   });
 
-  it('are left out where the next topic of the name was committed and has no folder yet', () => {
+  it.each([
+    ['at once, of log starts', 0, 'log-start-offset-checkpoint'],
+    ['when what was set aside was emptied, of log starts', 3_000, 'log-start-offset-checkpoint'],
+    ['when what was set aside was emptied, of watermarks', 3_000, 'replication-offset-checkpoint'],
+  ])('are left out where the next topic of the name was committed and has no folder, %s', (_, afterMs, name) => {
     const { world, client } = started();
-    world.fault = { kind: 'replace', on: 'log-start-offset-checkpoint', error: 'noSpace' };
+    world.fault = { kind: 'replace', on: name, error: 'noSpace' };
     remove(world, client);
     askFor(world, client);
+    world.pass(afterMs);
     world.crash('process');
-    expect(linesOf(world, 'log-start-offset-checkpoint')).toEqual([]);
+    expect(linesOf(world, name)).toEqual([]);
     const again = world.connect();
     for (const value of ['n', 'm', 'o']) {
       expect(produce(world, again, 0, [value], { topic: 'a' }).errorCode).toBe(0);
@@ -166,5 +176,22 @@ describe('where a log starts', () => {
     expect(deleteAll()).toBe(ErrorCode.NONE);
     expect(linesOf(world, 'replication-offset-checkpoint')).toEqual(['a 0 3']);
     expect(linesOf(world, 'log-start-offset-checkpoint')).toEqual(['a 0 3']);
+  });
+});
+
+describe('leader epochs that a full disk kept out of their file', () => {
+  it('are scanned for after a crash, and written at a clean stop, after which nobody looks', () => {
+    const world = new ToyWorld({ 'tidemark.topics': 'a' }).start();
+    produce(world, world.connect(), 0, ['x'], { topic: 'a' });
+    world.crash('process');
+    world.fault = { kind: 'replace', on: 'leader-epoch-checkpoint', error: 'noSpace' };
+    produce(world, world.connect(), 0, ['y'], { topic: 'a' });
+    const { log } = world.node.topics.byName.get('a')!.partitions[0]!;
+    expect(log.epochs.map(({ startOffset }) => startOffset)).toEqual([0, 1]);
+    expect([log.durable, recoveryPoint(log)]).toEqual([2, 1]);
+    world.fault = null;
+    world.push({ kind: 'stop' });
+    const bytes = world.files.get('/data/node/a-0/leader-epoch-checkpoint')!.bytes;
+    expect(new TextDecoder().decode(bytes).split('\n')[1]).toBe('2');
   });
 });

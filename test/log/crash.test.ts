@@ -228,4 +228,4 @@ it('keeps what was durable, exactly once and in order, through crashes, full dis
   for (const mark of ['log.cut_back', 'log.recovery.torn_tail', 'log.roll.size', 'log.read.cold']) {
     expect(reached, mark).toContain(mark);
   }
-});
+}, 120_000);

@@ -1,6 +1,6 @@
 /** A log that is cut at its head, and batches of our own making. */
 import { describe, expect, it } from 'vitest';
-import { appendOwn, deleteBelow, latestEpoch, readLog, rollLog } from '../../core/log/log.ts';
+import { appendOwn, deleteBelow, latestEpoch, readLog, recoveryPoint, rollLog } from '../../core/log/log.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { batchOf, createWorld, FOUND, type LogWorld, open, post, readAll, restart, settleAll } from './world.ts';
 
@@ -47,6 +47,21 @@ describe('a log that is cut below an offset', () => {
     expect(world.log.segments).toHaveLength(1);
     cut(world, 3);
     expect(world.log.start).toBe(40);
+  });
+
+  it('has no recovery point above what is durable while files are being removed', () => {
+    const world = filled();
+    cut(world, 30);
+    const held = world.disk.queue.filter(({ kind }) => kind === 'remove');
+    expect(held.length).toBeGreaterThan(0);
+    const others = world.disk.queue.filter(({ kind }) => kind !== 'remove');
+    world.disk.queue.splice(0, Number.POSITIVE_INFINITY, ...others);
+    appendOwn(world.log, world.env, batchOf(['later']), 2, world.out);
+    settleAll(world);
+    expect([world.log.durable, recoveryPoint(world.log)]).toEqual([40, 40]);
+    world.disk.queue.push(...held);
+    settleAll(world);
+    expect([world.log.durable, recoveryPoint(world.log)]).toEqual([41, 41]);
   });
 
   it('knows the epoch of its first record, and where it begins now', () => {

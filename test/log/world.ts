@@ -11,6 +11,7 @@ import {
   openLog,
   type ReadRequest,
   readLog,
+  recoveryPoint,
   stepLog,
 } from '../../core/log/log.ts';
 import type { AppendOutcome, LogConfig, LogEvent, LogFound, ReadOutcome } from '../../core/log/types.ts';
@@ -127,6 +128,7 @@ export function stepOnce(world: LogWorld): boolean {
   if (input === null) return false;
   stepLog(world.log, world.env, input, world.out, world.events);
   checkLog(world.log);
+  if (world.log.state === 'open') expect(recoveryPoint(world.log)).toBeLessThanOrEqual(world.log.durable);
   post(world);
   return true;
 }

@@ -1,16 +1,23 @@
 /** Every planted bug still fits the sources: its anchors are there, once, and it changes something. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { SCENARIOS } from '../../scenarios/list.ts';
 import { applyHunk, parseMutant } from '../../tools/mutants/patch.ts';
 
 const names = readdirSync('test/mutants').filter((name) => name.endsWith('.patch'));
 
-test('there are at least ten', () => {
-  expect(names.length).toBeGreaterThanOrEqual(10);
+test('there are at least thirty', () => {
+  expect(names.length).toBeGreaterThanOrEqual(30);
 });
 
 describe.each(names)('%s', (name) => {
   const mutant = parseMutant(name, readFileSync(`test/mutants/${name}`, 'utf8'));
+
+  test('names stories that there are', () => {
+    expect(mutant.stories.length).toBeGreaterThan(0);
+    const known = SCENARIOS.map((scenario) => scenario.name);
+    for (const story of mutant.stories) expect(known).toContain(story);
+  });
 
   test('applies', () => {
     const sources = new Map<string, string>();
@@ -31,6 +38,11 @@ test('a patch whose anchor is gone or not unique is refused by name', () => {
   expect(applyHunk('m', 'a\nx\nb\n', hunk)).toBe('a\ny\nb\n');
   expect(() => applyHunk('m', 'a\n', hunk)).toThrow(/m: its anchor is gone from a.ts/);
   expect(() => applyHunk('m', 'x\nx\n', hunk)).toThrow(/not unique/);
+});
+
+test('the stories of a patch are read in their order', () => {
+  const text = '# imitates\nstories calm bit-rot\nfile a.ts\n--- before\nx\n--- after\ny\n--- end\n';
+  expect(parseMutant('m', text).stories).toEqual(['calm', 'bit-rot']);
 });
 
 test('a patch that cannot be read is refused', () => {

@@ -276,6 +276,30 @@ describe('snapshots', () => {
     expect(countersOf(world).get('n'.repeat(40))).toBe(20);
   });
 
+  it('stand alone where the one before is damaged, and then the log stays whole until there are two', () => {
+    const world = format(createQuorumWorld());
+    open(world);
+    ask(world, { amounts: [7] });
+    const [bootstrap] = checkpoints(world) as [string];
+    damage(world, bootstrap, 100);
+    restart(world, 'process');
+    open(world);
+    for (let i = 0; checkpoints(world).at(-1) === bootstrap && i < 100; i++) {
+      ask(world, { name: 'n'.repeat(40), amounts: [1] });
+      world.nowMs = Math.min(quorumDeadlineMs(world.quorum), world.nowMs + 1_000_000);
+      wakeNow(world);
+      settleAll(world);
+    }
+    const counted = countersOf(world).get('n'.repeat(40));
+    const only = checkpoints(world).at(-1) as string;
+    expect(checkpoints(world)).toEqual([only]);
+    expect(world.quorum.raft.log.start).toBe(0);
+    damage(world, only, 200);
+    restart(world, 'process');
+    open(world);
+    expect(countersOf(world).get('n'.repeat(40))).toBe(counted);
+  });
+
   it('that are all gone end the node and leave the log alone, which does not reach back far enough', () => {
     for (const loss of ['damaged', 'gone'] as const) {
       const world = withSnapshots();

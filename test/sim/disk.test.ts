@@ -195,3 +195,24 @@ test('rot flips one durable bit for good and says where', () => {
   expect(text.replaceAll('a', '')).toHaveLength(1);
   expect(rotDisk(to.disk, to.dice, 5, () => false)).toBe(false);
 });
+
+test('what a failed sync was about is lost for good, though later syncs succeed', () => {
+  let lost = 0;
+  for (const seed of SEEDS) {
+    const to = rig(seed);
+    run(to, open(1, '/a'), append(1, 'kept'), sync(1), syncRoot);
+    to.disk.failNext.set('sync', 'io');
+    expect(run(to, append(1, ' and gone'), sync(1)).at(-1)?.kind).toBe('diskFailed');
+    expect(run(to, sync(1)).at(-1)?.kind).toBe('synced');
+    crashDisk(to.disk, to.dice, true);
+    const text = textOf(to.disk, '/a') ?? '';
+    expect(text.startsWith('kept')).toBe(true);
+    if (text !== 'kept and gone') lost += 1;
+    // A machine that has been off begins anew.
+    run(to, open(2, '/a'), append(2, '!'), sync(2));
+    const whole = textOf(to.disk, '/a');
+    crashDisk(to.disk, to.dice, true);
+    expect(textOf(to.disk, '/a')).toBe(whole);
+  }
+  expect(lost).toBeGreaterThan(100);
+});

@@ -5,6 +5,7 @@
  *   npm run bench                                     five pairs of 20 seconds a row, about an hour
  *   npm run bench -- --short                          one pair of a few seconds a row, for CI
  *   npm run bench -- --rows produce-1k,latency --json
+ *   npm run bench -- --scale                          100,000 idle partitions, without Kafka, some minutes
  *
  * Progress goes to standard error, the result to standard output. Ends with 1 when something could not be measured,
  * with 2 when it was called wrongly; a budget that was missed is said and is no failure.
@@ -17,6 +18,7 @@ import { KAFKA_VERSION, kafkaProblem } from '../peers/kafka-broker.ts';
 import { asData, keepsBudget, type Row, table, unmeasured } from './figures.ts';
 import { parsePlan, SIDES } from './options.ts';
 import { type Plan, ROWS } from './rows.ts';
+import { measureScale, scaleLines } from './scale.ts';
 
 interface Options {
   readonly pairs: number;
@@ -26,6 +28,8 @@ interface Options {
   readonly folder: string;
   readonly short?: boolean;
   readonly json?: boolean;
+  readonly scale?: boolean;
+  readonly topics: number;
 }
 
 /** What statfs says of a file system in memory, where a sync costs nothing. */
@@ -33,8 +37,10 @@ const TMPFS_TYPE = 0x01021994;
 /** The exit code after an interruption, as shells count. */
 const INTERRUPTED = 130;
 const SHORT = { pairs: 1, seconds: 4 };
+const SCALE = { partitions: 10, quietMs: 5_000, topicsMax: 100_000 };
 
 async function main(options: Options): Promise<number> {
+  if (options.scale === true) return scale(options);
   const parsed = parsePlan(options);
   if (parsed.kind === 'wrong') {
     process.stderr.write(`${parsed.sentence}\n`);
@@ -88,6 +94,20 @@ async function main(options: Options): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
+/** One node with very many idle partitions, beside itself without them. */
+async function scale({ topics, folder, seconds, short, json }: Options): Promise<number> {
+  if (!Number.isInteger(topics) || topics < 1 || topics > SCALE.topicsMax) {
+    process.stderr.write(`--topics must be a whole number from 1 to ${SCALE.topicsMax}\n`);
+    return 2;
+  }
+  const producingMs = (short === true ? SHORT.seconds : seconds) * 1000;
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const { partitions, quietMs } = SCALE;
+  const figures = await measureScale({ topics, partitions, quietMs, producingMs, folder, say });
+  process.stdout.write(json === true ? `${JSON.stringify(figures, null, 2)}\n` : scaleLines(figures));
+  return 0;
+}
+
 function report(rows: readonly Row[], plan: Plan, json: boolean): void {
   const machine = { cores: cpus().length, node: process.version, kafka: KAFKA_VERSION };
   const { pairs, seconds } = plan;
@@ -108,6 +128,8 @@ const program = new Command('bench')
   .option('--sides <names>', 'whom to measure', SIDES.join(','))
   .option('--folder <path>', 'where the data of both sides lies for the while', tmpdir())
   .option('--short', 'one pair of a few seconds a row: shows that it works, not how fast')
+  .option('--scale', 'measure very many idle partitions of ten a topic instead, on Tidemark alone')
+  .option('--topics <count>', 'topics of --scale', Number, 10_000)
   .option('--json', 'print data in place of a table')
   .parse();
 process.exitCode = await main(program.opts<Options>());

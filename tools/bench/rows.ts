@@ -97,30 +97,16 @@ async function consume(plan: Plan): Promise<Row[]> {
       await producerPerformance({ bootstrap: side.bootstrap, topic: TOPIC, records: count, recordBytes: 1024 });
     }
     const seconds = Math.max(4, plan.seconds / 2);
-    const java = async (title: string, from: number, to: number): Promise<void> => {
-      const values = await takeTurns(plan, running, title, (side) => consumeJava(side, from, to, seconds));
-      rows.push({
-        name: title,
-        unit: 'MB/s',
-        higherIsBetter: true,
-        values,
-        budget: { must: 1, of: 'ratio' },
-        without: NO_NULL,
-      });
+    const row = async (title: string, consume: (side: Side) => Promise<number>): Promise<Map<string, number[]>> => {
+      const values = await takeTurns(plan, running, title, consume);
+      const budget = { must: 1, of: 'ratio' } as const;
+      rows.push({ name: title, unit: 'MB/s', higherIsBetter: true, values, budget, without: NO_NULL });
+      return values;
     };
-    await java('consume 1 KB, from memory', count - RECENT_RECORDS, count);
-    await java('consume 1 KB, from files', 0, Math.max(RECENT_RECORDS, count - NOT_RECENT_RECORDS));
-    const title = 'consume 1 KB, kcat';
-    const values = await takeTurns(plan, running, title, (side) => consumeKcat(side, count));
-    rows.push({
-      name: title,
-      unit: 'MB/s',
-      higherIsBetter: true,
-      values,
-      budget: { must: 1, of: 'ratio' },
-      without: NO_NULL,
-    });
-    return values;
+    const java = (from: number, to: number) => (side: Side) => consumeJava(side, from, to, seconds);
+    await row('consume 1 KB, from memory', java(count - RECENT_RECORDS, count));
+    await row('consume 1 KB, from files', java(0, Math.max(RECENT_RECORDS, count - NOT_RECENT_RECORDS)));
+    return row('consume 1 KB, kcat', (side) => consumeKcat(side, count));
   });
   return rows;
 }

@@ -1,33 +1,39 @@
-#!/usr/bin/env node
 /**
  * One node with very many idle partitions, on real files: how long they take to make, how soon a node serves again
- * after a clean stop, and what each costs.
+ * after a clean stop, what each costs, and whether a producer notices them.
  *
- *   node dist/tools/bench/scale.js                        10,000 topics of 10 partitions
- *   node dist/tools/bench/scale.js --topics 1000 --json
+ *   npm run bench -- --scale                              10,000 topics of 10 partitions
+ *   npm run bench -- --scale --topics 300 --seconds 10 --json
  *
- * Memory is counted as an operator sees it: the resident bytes of the daemon less those of one without topics. Times
- * are given by the clock and as processor time, which is the same on a busy machine. Linux only.
+ * Memory is counted as an operator sees it: the resident bytes of the daemon less those of one without topics, after
+ * it was left alone for a while. Times are given by the clock and as processor time, which is the same on a busy
+ * machine. Producers wait for both nodes in turn. Linux only.
  */
-import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { Command } from 'commander';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Daemon, startDaemon } from './scale-daemon.ts';
+import { type Fencing, measureFencing } from './scale-fencing.ts';
+import { measureWaits, type Waits } from './scale-latency.ts';
 
 /** What was measured. */
 export interface ScaleFigures {
   readonly partitions: number;
   /** From the start of an empty node to serving, with all topics made. */
   readonly createMs: number;
+  readonly createProcessorMs: number;
   /** From the start of the process to serving, after a clean stop; and the processor time of it. */
   readonly startMs: number;
   readonly startProcessorMs: number;
-  /** The same of a node without topics. */
+  /** The same of a node without idle topics. */
   readonly emptyStartProcessorMs: number;
   readonly stopMs: number;
   readonly bytesPerPartition: number;
+  readonly heapBytesPerPartition: number;
   readonly fileHandles: number;
+  /** Of a producer at the node with the idle partitions, and at the one without; null if not measured. */
+  readonly waits: Waits | null;
+  readonly emptyWaits: Waits | null;
+  readonly fencing: Fencing | null;
 }
 
 /** What to measure. */
@@ -38,110 +44,112 @@ export interface ScaleOptions {
   readonly folder: string;
   /** How long a started node is left alone before its memory is counted, ms. */
   readonly quietMs: number;
+  /** How long producers are measured, ms; 0: neither they nor fencing are. */
+  readonly producingMs: number;
+  /** Takes a line for whoever waits. */
+  readonly say: (line: string) => void;
 }
 
-interface Life {
-  readonly startMs: number;
-  readonly processorMs: number;
-  readonly residentBytes: number;
-  readonly fileHandles: number;
-  readonly stopMs: number;
-}
+/** The topic that is not idle. */
+const BUSY = 'busy';
 
-/** From this file, built or not. */
-const REPOSITORY = import.meta.filename.endsWith('.ts') ? '../..' : '../../..';
-const TIDEMARK = resolve(import.meta.dirname, REPOSITORY, 'dist/tools/cli/tidemark.js');
-
-/** Starts the daemon, waits until it serves, leaves it alone for a while, and stops it cleanly. */
-async function live(file: string, quietMs: number): Promise<Life> {
-  const began = performance.now();
-  const child = spawn(process.execPath, [TIDEMARK, 'start', '--config', file]);
-  const ended = new Promise<number | null>((done) => child.on('close', done));
-  let output = '';
-  const serves = new Promise<void>((done) => {
-    child.stdout.on('data', (chunk) => {
-      output += chunk;
-      if (output.includes('"listens"')) done();
-    });
-  });
-  child.stderr.on('data', (chunk) => {
-    output += chunk;
-  });
-  const code = await Promise.race([serves, ended]);
-  if (code !== undefined) throw new Error(`the daemon ended with ${code}: ${output.slice(-2000)}`);
-  const startMs = performance.now() - began;
-  const processorMs = processorTimeMs(child.pid);
-  await new Promise((done) => setTimeout(done, quietMs));
-  const residentBytes = residentBytesOf(child.pid);
-  const fileHandles = readdirSync(`/proc/${child.pid}/fd`).length;
-  const stopped = performance.now();
-  child.kill('SIGTERM');
-  if ((await ended) !== 0) throw new Error(`the daemon did not stop cleanly: ${output.slice(-2000)}`);
-  return { startMs, processorMs, residentBytes, fileHandles, stopMs: performance.now() - stopped };
-}
-
-function processorTimeMs(pid: number | undefined): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10; // The kernel shows hundredths of a second.
-}
-
-function residentBytesOf(pid: number | undefined): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
-}
-
-/** Measures one node; its data is removed afterwards. */
+/** Measures one node beside an empty one; their data is removed afterwards. */
 export async function measureScale(options: ScaleOptions): Promise<ScaleFigures> {
   mkdirSync(options.folder, { recursive: true });
   const folder = mkdtempSync(join(options.folder, 'tidemark-scale-'));
+  const running = new Set<Daemon>();
   try {
-    const configure = (name: string, topics: string): string => {
-      const file = join(folder, `${name}.properties`);
-      const lines = ['listeners=PLAINTEXT://127.0.0.1:0', `log.dirs=${join(folder, name)}`, topics];
-      writeFileSync(file, `${lines.join('\n')}\n`);
-      return file;
-    };
-    const names = Array.from({ length: options.topics }, (_, i) => `scale-${i}:${options.partitions}`);
-    await live(configure('empty', ''), 0);
-    const empty = await live(configure('empty', ''), options.quietMs);
-    const created = await live(configure('full', `tidemark.topics=${names.join(',')}`), 0);
-    const full = await live(configure('full', ''), options.quietMs);
-    const partitions = options.topics * options.partitions;
-    return {
-      partitions,
-      createMs: Math.round(created.startMs),
-      startMs: Math.round(full.startMs),
-      startProcessorMs: full.processorMs,
-      emptyStartProcessorMs: empty.processorMs,
-      stopMs: Math.round(full.stopMs),
-      bytesPerPartition: Math.round((full.residentBytes - empty.residentBytes) / partitions),
-      fileHandles: full.fileHandles,
-    };
+    return await measure(options, folder, running);
   } finally {
+    await Promise.allSettled([...running].map((daemon) => daemon.stop()));
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-interface Given {
-  readonly topics: number;
-  readonly partitions: number;
-  readonly folder: string;
-  readonly json?: boolean;
+async function measure(options: ScaleOptions, folder: string, running: Set<Daemon>): Promise<ScaleFigures> {
+  const start = async (name: string, topics: readonly string[]): Promise<Daemon> => {
+    const file = join(folder, `${name}.properties`);
+    const settings = [
+      ['listeners', 'PLAINTEXT://127.0.0.1:0'],
+      ['log.dirs', join(folder, name)],
+    ];
+    const lines = [...settings, ['tidemark.topics', topics.join(',')]].map((pair) => pair.join('='));
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    const daemon = await startDaemon(file);
+    running.add(daemon);
+    return daemon;
+  };
+  const stop = (daemon: Daemon): Promise<number> => {
+    running.delete(daemon);
+    return daemon.stop();
+  };
+  const partitions = options.topics * options.partitions;
+  options.say(`makes ${partitions} partitions`);
+  await stop(await start('empty', [`${BUSY}:1`]));
+  const idle = Array.from({ length: options.topics }, (_, i) => `scale-${i}:${options.partitions}`);
+  const created = await start('full', [`${BUSY}:1`, ...idle]);
+  await stop(created);
+  options.say('starts with them, and without them');
+  const full = await start('full', []);
+  const empty = await start('empty', []);
+  await new Promise((done) => setTimeout(done, options.quietMs));
+  const residentBytes = full.residentBytes() - empty.residentBytes();
+  const fileHandles = full.fileHandles();
+  const heapBytes = (await full.heapBytes()) - (await empty.heapBytes());
+  let waits: Waits[] = [];
+  if (options.producingMs > 0) {
+    options.say('produces to both in turn');
+    waits = await measureWaits([full.port, empty.port], BUSY, options.producingMs);
+  }
+  const stopMs = await stop(full);
+  await stop(empty);
+  return {
+    partitions,
+    createMs: created.startMs,
+    createProcessorMs: created.startProcessorMs,
+    startMs: full.startMs,
+    startProcessorMs: full.startProcessorMs,
+    emptyStartProcessorMs: empty.startProcessorMs,
+    stopMs,
+    bytesPerPartition: Math.round(residentBytes / partitions),
+    heapBytesPerPartition: Math.round(heapBytes / partitions),
+    fileHandles,
+    waits: waits[0] ?? null,
+    emptyWaits: waits[1] ?? null,
+    fencing: options.producingMs > 0 ? measureFencing(options.topics, options.partitions) : null,
+  };
 }
 
-async function main(given: Given): Promise<void> {
-  const figures = await measureScale({ ...given, quietMs: 10_000 });
-  if (given.json === true) process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
-  else for (const [name, value] of Object.entries(figures)) process.stdout.write(`${name.padEnd(24)}${value}\n`);
-}
-
-if (process.argv[1] !== undefined && resolve(process.argv[1]) === resolve(import.meta.filename)) {
-  const program = new Command('scale')
-    .description('one node with very many idle partitions: time to make them, to start with them, what each costs')
-    .option('--topics <count>', 'topics', Number, 10_000)
-    .option('--partitions <count>', 'partitions of each', Number, 10)
-    .option('--folder <path>', 'where the data lies for the while', tmpdir())
-    .option('--json', 'print data')
-    .parse();
-  await main(program.opts<Given>());
+/** The figures as lines for people: a name, a number, and its unit. */
+export function scaleLines(figures: ScaleFigures): string {
+  const lines: string[] = [];
+  const add = (what: string, value: number | undefined, unit: string): void => {
+    if (value !== undefined) lines.push(`${what.padEnd(44)}${Number(value.toPrecision(3))} ${unit}`.trimEnd());
+  };
+  add('idle partitions', figures.partitions, '');
+  add('to make them', figures.createMs / 1000, 's');
+  add('  processor time', figures.createProcessorMs / 1000, 's');
+  add('to start with them after a clean stop', figures.startMs / 1000, 's');
+  add('  processor time', figures.startProcessorMs / 1000, 's');
+  add('  of a node without them', figures.emptyStartProcessorMs / 1000, 's');
+  add('to stop cleanly', figures.stopMs / 1000, 's');
+  add('resident memory of each', figures.bytesPerPartition, 'bytes');
+  add('  of which live on the heap', figures.heapBytesPerPartition, 'bytes');
+  add('open file handles', figures.fileHandles, '');
+  for (const [name, waits] of [
+    ['with', figures.waits],
+    ['without', figures.emptyWaits],
+  ] as const) {
+    add(`a producer waits ${name} them, p50`, waits?.p50, 'ms');
+    add('  p99', waits?.p99, 'ms');
+    add('  longest', waits?.max, 'ms');
+  }
+  const { fencing } = figures;
+  add('partitions that a fenced broker led', fencing?.partitions, '');
+  add('to fence it, processor time, first time', fencing?.firstMs, 'ms');
+  add('  warmed up', fencing?.warmMs, 'ms');
+  add('    making the records', fencing?.makeMs, 'ms');
+  add('    replaying them', fencing?.replayMs, 'ms');
+  add('    encoding them', fencing?.encodeMs, 'ms');
+  return `${lines.join('\n')}\n`;
 }

@@ -1,9 +1,11 @@
 /**
  * Mutants as text: what a planted bug imitates, and pieces of source to be replaced.
  *
- * A patch file begins with a line `# …`, then, for each file, `file PATH` and hunks of `--- before`, `--- after`,
- * `--- end`. A hunk is found by its text, never by line numbers, so that changes elsewhere leave it alone; text that is
- * missing or not unique is an error: a mutant that changes nothing would look like one that is not found.
+ * A patch file begins with a line `# …` and one `stories NAME …`, the scenarios that exercise what it breaks, the best
+ * first. A line `missed …` says why the simulator does not find it yet: such a mutant is left out unless it is asked
+ * for. Then come, for each file, `file PATH` and hunks of `--- before`, `--- after`, `--- end`. A hunk is found by its
+ * text, never by line numbers, so that changes elsewhere leave it alone; text that is missing or not unique is an
+ * error: a mutant that changes nothing would look like one that is not found.
  */
 
 /** One planted bug. */
@@ -11,6 +13,10 @@ export interface Mutant {
   readonly name: string;
   /** What it imitates, a sentence. */
   readonly imitates: string;
+  /** Scenarios that exercise what it breaks, the best first; empty where it does not say. */
+  readonly stories: readonly string[];
+  /** Why it is not found yet, a sentence; null for one that is. */
+  readonly missed: string | null;
   readonly hunks: readonly Hunk[];
 }
 
@@ -25,6 +31,8 @@ export interface Hunk {
 export function parseMutant(name: string, text: string): Mutant {
   const hunks: Hunk[] = [];
   let imitates = '';
+  let stories: string[] = [];
+  let missed: string | null = null;
   let file = '';
   let part: 'none' | 'before' | 'after' = 'none';
   let before: string[] = [];
@@ -40,12 +48,14 @@ export function parseMutant(name: string, text: string): Mutant {
     } else if (part === 'before') before.push(line);
     else if (part === 'after') after.push(line);
     else if (line.startsWith('file ')) file = line.slice(5).trim();
+    else if (line.startsWith('stories ')) stories = line.slice(8).trim().split(/ +/);
+    else if (line.startsWith('missed ')) missed = line.slice(7);
     else if (line.startsWith('# ') && imitates === '') imitates = line.slice(2);
     else if (line.trim() !== '') throw new Error(`${name}: cannot read the line "${line}"`);
   }
   if (part !== 'none' || hunks.length === 0) throw new Error(`${name}: no whole hunk`);
   if (imitates === '') throw new Error(`${name}: it does not say what it imitates`);
-  return { name, imitates, hunks };
+  return { name, imitates, stories, missed, hunks };
 }
 
 function lines(of: readonly string[]): string {

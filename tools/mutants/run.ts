@@ -1,17 +1,21 @@
 /**
  * `npm run mutants`: plants each bug of a folder in a copy of the sources and sweeps until the simulator finds it.
  *
+ * A mutant names the stories that exercise what it breaks: seeds of these are played, an equal number of each. With
+ * `--all-stories` every seed draws its story as in any sweep, which shows whether a bug is found by those who do not
+ * know it.
+ *
  * Found: some seed breaks a promise after at least one record was acknowledged, and the same seed is clean without the
  * bug. A node that cannot even boot is not a find. Exit code 0 when all are found but for `--missed-max`, 1 when not, 2
  * for a wrong flag or a mutant that does not apply or compile.
  */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { applyMutant, compile, copySources } from './copy.ts';
+import { compileClean, compileMutant, copySources, type Workshop } from './copy.ts';
 import { type Mutant, parseMutant } from './patch.ts';
 
 interface Flags {
@@ -21,6 +25,7 @@ interface Flags {
   readonly for: string;
   readonly only?: string;
   readonly check: boolean;
+  readonly allStories?: boolean;
   readonly missedMax: number;
   readonly json?: boolean;
 }
@@ -59,8 +64,10 @@ function checkoutRoot(): string {
   return folder;
 }
 
-function play(folder: string, seeds: string, asked: Flags): SweepJson {
+/** Plays seeds of one story, or of all. */
+function play(folder: string, seeds: string, story: string | null, asked: Flags): SweepJson {
   const flags = ['sweep', '--seeds', seeds, '--for', asked.for, '--fresh', '--json', '--until-failure'];
+  if (story !== null) flags.push('--scenario', story);
   if (!asked.check) flags.push('--no-check');
   const options = { encoding: 'utf8', cwd: folder, maxBuffer: 64 * 1024 * 1024 } as const;
   const swept = spawnSync(process.execPath, [join(folder, 'dist/tools/cli/sim.js'), ...flags], options);
@@ -69,7 +76,32 @@ function play(folder: string, seeds: string, asked: Flags): SweepJson {
   return JSON.parse(line) as SweepJson;
 }
 
-function hunt(root: string, work: string, clean: string, mutant: Mutant, flags: Flags): Outcome {
+/** What hunting came to. */
+interface Quarry {
+  /** Seeds that were played. */
+  readonly runs: number;
+  /** Runs in which nothing was ever acknowledged. */
+  readonly dead: number;
+  readonly failure: SweepFailure | null;
+}
+
+/** Plays until a seed fails that is clean without the mutant. */
+function hunt(folder: string, clean: string, stories: readonly (string | null)[], flags: Flags): Quarry {
+  let runs = 0;
+  let dead = 0;
+  const seedsEach = Math.ceil(flags.seeds / stories.length);
+  for (const story of stories) {
+    const swept = play(folder, `1..${seedsEach}`, story, flags);
+    runs += swept.runs;
+    for (const failure of swept.failures) {
+      if (failure.acknowledged === 0) dead += 1;
+      else if (play(clean, String(failure.seed), story, flags).failures.length === 0) return { runs, dead, failure };
+    }
+  }
+  return { runs, dead, failure: null };
+}
+
+function judge(root: string, work: string, workshop: Workshop, mutant: Mutant, flags: Flags): Outcome {
   const startedAt = performance.now();
   const outcome = (result: Outcome['result'], seeds: number, checker: string, detail: string): Outcome => ({
     mutant: mutant.name,
@@ -81,21 +113,18 @@ function hunt(root: string, work: string, clean: string, mutant: Mutant, flags: 
     detail,
   });
   const folder = join(work, mutant.name);
-  cpSync(clean, folder, { recursive: true, verbatimSymlinks: true });
   try {
-    applyMutant(folder, mutant);
-    const complaint = compile(root, folder);
+    const complaint = compileMutant(root, workshop, mutant, folder);
     if (complaint !== null) return outcome('error', 0, '', `it does not compile: ${complaint.slice(0, 600)}`);
-    const { runs, failures } = play(folder, `1..${flags.seeds}`, flags);
-    for (const failure of failures) {
-      if (failure.acknowledged === 0) continue;
-      if (play(clean, String(failure.seed), flags).failures.length > 0) continue;
-      const first = failure.violations[0];
-      const detail = `seed ${failure.seed}, ${failure.scenario}: ${first?.sentence ?? 'another hash the second time'}`;
-      return outcome('found', runs, first?.checker ?? 'hash', detail);
+    const stories = flags.allStories === true || mutant.stories.length === 0 ? [null] : mutant.stories;
+    const { runs, dead, failure } = hunt(folder, workshop.clean, stories, flags);
+    if (failure === null) {
+      const isDead = dead === runs;
+      return outcome(isDead ? 'does not boot' : 'missed', runs, '', isDead ? 'nothing was ever acknowledged' : '');
     }
-    const isDead = failures.length > 0 && failures.length === runs;
-    return outcome(isDead ? 'does not boot' : 'missed', runs, '', isDead ? 'nothing was ever acknowledged' : '');
+    const first = failure.violations[0];
+    const detail = `seed ${failure.seed}, ${failure.scenario}: ${first?.sentence ?? 'another hash the second time'}`;
+    return outcome('found', runs, first?.checker ?? 'hash', detail);
   } catch (thrown) {
     return outcome('error', 0, '', thrown instanceof Error ? thrown.message : 'unknown');
   } finally {
@@ -111,24 +140,36 @@ function tell(outcome: Outcome): void {
   if (detail !== '') process.stdout.write(`    ${detail}\n`);
 }
 
+/** The mutants that were asked for; without names, those that are known to be found. */
+function chosen({ dir, only, json }: Flags): Mutant[] {
+  const folder = resolve(dir);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.patch'));
+  const all = files
+    .sort()
+    .map((name) => parseMutant(basename(name, '.patch'), readFileSync(join(folder, name), 'utf8')));
+  const names = only?.split(',');
+  const mutants = all.filter(({ name, missed }) => (names === undefined ? missed === null : names.includes(name)));
+  if (mutants.length === 0) throw new Error(`there is no mutant in ${folder}, or none of that name`);
+  for (const { name, missed } of all) {
+    if (names === undefined && missed !== null && json !== true) {
+      process.stdout.write(`${name.padEnd(24)} left out: ${missed}\n`);
+    }
+  }
+  return mutants;
+}
+
 function runAll(flags: Flags): number {
   const root = checkoutRoot();
-  const dir = resolve(flags.dir);
-  const names = readdirSync(dir).filter((name) => name.endsWith('.patch'));
-  const mutants = names
-    .sort()
-    .map((name) => parseMutant(basename(name, '.patch'), readFileSync(join(dir, name), 'utf8')))
-    .filter(({ name }) => flags.only === undefined || name === flags.only);
-  if (mutants.length === 0) throw new Error(`there is no mutant in ${dir}`);
+  const mutants = chosen(flags);
   const work = mkdtempSync(join(tmpdir(), 'mutants-'));
   const outcomes: Outcome[] = [];
   try {
     const clean = join(work, 'clean');
     copySources(root, clean, !flags.check);
-    const complaint = compile(root, clean);
-    if (complaint !== null) throw new Error(`the sources do not compile: ${complaint.slice(0, 1_000)}`);
+    const workshop = compileClean(clean);
+    if (typeof workshop === 'string') throw new Error(`the sources do not compile: ${workshop.slice(0, 1_000)}`);
     for (const mutant of mutants) {
-      const outcome = hunt(root, work, clean, mutant, flags);
+      const outcome = judge(root, work, workshop, mutant, flags);
       outcomes.push(outcome);
       if (flags.json !== true) tell(outcome);
     }
@@ -154,7 +195,8 @@ function main(): void {
     .option('--dir <folder>', 'where the patch files are', 'test/mutants')
     .option('--seeds <count>', 'how many seeds each may survive', readCount, 200)
     .option('--for <duration>', 'how long troubles go on in each seed', '20s')
-    .option('--only <name>', 'one mutant')
+    .option('--only <names>', 'some mutants, with commas between')
+    .option('--all-stories', 'each seed draws its story, whatever the mutant is about')
     .option('--no-check', 'no assertions: only the judges of histories find anything')
     .option('--missed-max <count>', 'how many may be missed', readCount, 0)
     .option('--json', 'one JSON object')

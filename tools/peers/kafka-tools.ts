@@ -53,10 +53,14 @@ export interface ProducerLoad {
   readonly settings?: ReadonlyMap<string, string>;
 }
 
+/** Tools that work long enough for the second of the compilers in Java to pay; the others take half as long without. */
+const LONG_RUNNING = /perf|end-to-end|dump|Performance|Latency/;
+
 /** Runs a tool by its name, or any class by its full name. */
 export async function runKafkaTool(name: string, args: readonly string[], options?: RunOptions): Promise<Finished> {
   const home = await installKafka();
-  return run('java', javaArguments(home, '512m', KAFKA_TOOLS.get(name) ?? name, args), options);
+  const java = javaArguments(home, '512m', KAFKA_TOOLS.get(name) ?? name, args);
+  return run('java', LONG_RUNNING.test(name) ? java : ['-XX:TieredStopAtLevel=1', ...java], options);
 }
 
 /** Kafka's producer benchmark, unthrottled. Throws when it fails or any record does. */
