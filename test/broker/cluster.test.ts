@@ -131,9 +131,12 @@ describe('three nodes', () => {
     const cluster = served();
     for (const id of cluster.living) {
       const topics = [{ topicName: '__cluster_metadata', partitions: [{ partitionIndex: 0 }] }];
-      const answer = cluster.ask(id, cluster.connect(id), 55, 2, { topics });
-      expect(answer.topics[0]?.partitions[0]).toMatchObject({ errorCode: 0, leaderId: controllerOf(cluster) });
-      expect(answer.topics[0]?.partitions[0]?.currentVoters.map(({ replicaId }) => replicaId)).toEqual([1, 2, 3]);
+      for (const version of [0, 1, 2]) {
+        const answer = cluster.ask(id, cluster.connect(id), 55, version, { topics });
+        expect(answer.topics[0]?.partitions[0]).toMatchObject({ errorCode: 0, leaderId: controllerOf(cluster) });
+        expect(answer.topics[0]?.partitions[0]?.currentVoters.map(({ replicaId }) => replicaId)).toEqual([1, 2, 3]);
+        expect(answer.nodes.map(({ nodeId }) => nodeId)).toEqual(version < 2 ? [] : [1, 2, 3]);
+      }
     }
   });
 });

@@ -3,6 +3,7 @@
  *
  * Only the leader knows: a broker asks it, through its controller listener.
  */
+import { ZERO_UUID } from '../../lib/uuid.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { DescribeQuorumRequest } from '../../protocol/messages/55-describe-quorum.ts';
@@ -15,8 +16,13 @@ import { callPeer, type PeerOutcome } from '../peers.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 55;
+/** The first version that says where voters listen, and which directory each has. */
+const NODES_SINCE = 2;
 /** How long the leader has to answer, ms. */
 const ASK_MS_MAX = 2_000;
+
+type Response = ResponseInputOf<typeof KEY>;
+type States = Response['topics'][number]['partitions'][number]['currentVoters'];
 
 /** Answers at once, from what is committed, or asks the leader. */
 export function handleDescribeQuorum(
@@ -27,14 +33,14 @@ export function handleDescribeQuorum(
   out: Outbox,
 ): void {
   if (node.controller === null) {
-    answer(node, request, KEY, unknown());
+    say(node, request, unknown());
     return;
   }
   const { raft } = node.controller.quorum;
   const leaderId = knownLeader(raft);
   const isClients = request.connection !== null && !isForControllers(node, request.connection);
   if (!isClients || leaderId < 0 || leaderId === node.nodeId) {
-    answer(node, request, KEY, describeQuorum(raft, env, body));
+    say(node, request, describeQuorum(raft, env, body));
     return;
   }
   const call = { to: controllerAddress(node, leaderId), purpose: 'controller', apiKey: KEY, body } as const;
@@ -43,10 +49,26 @@ export function handleDescribeQuorum(
 
 /** The leader has answered, or not. */
 export function answerDescribeQuorum(node: Node, request: Request, outcome: PeerOutcome): void {
-  const response = 'response' in outcome ? (outcome.response as ResponseInputOf<55>) : unknown();
-  answer(node, request, KEY, response);
+  const response = 'response' in outcome ? (outcome.response as Response) : unknown();
+  say(node, request, response);
 }
 
-function unknown(): ResponseInputOf<55> {
+/** Earlier versions have no place for what tells nodes and directories apart. */
+function say(node: Node, request: Request, response: Response): void {
+  answer(node, request, KEY, request.version < NODES_SINCE ? withoutNodes(response) : response);
+}
+
+function withoutNodes(response: Response): Response {
+  const strip = (states: States): States => states.map((state) => ({ ...state, replicaDirectoryId: ZERO_UUID }));
+  const topics = response.topics.map((topic) => ({
+    ...topic,
+    partitions: topic.partitions.map((one) => {
+      return { ...one, currentVoters: strip(one.currentVoters), observers: strip(one.observers) };
+    }),
+  }));
+  return { ...response, topics, nodes: [] };
+}
+
+function unknown(): Response {
   return { errorCode: ErrorCode.NOT_LEADER_OR_FOLLOWER, errorMessage: null, topics: [], nodes: [] };
 }
