@@ -60,6 +60,9 @@ export class ToyWorld {
   /** Of the next accepted connection. */
   connectionNext = 1;
   private correlationNext = 1;
+  /** Steps that the node has taken, and after how many the whole of it is checked: with much in it, not after each. */
+  steps = 0;
+  stepsPerCheck = 1;
 
   constructor(changes: Changes = {}) {
     const entries = new Map<string, string>([
@@ -144,12 +147,12 @@ export class ToyWorld {
     this.run();
   }
 
-  connect(): ToyConnection {
+  connect(listener = 0): ToyConnection {
     const id = this.connectionNext++;
     const connection = { id, received: new Uint8Array(0), closed: false, paused: false, unsent: 0 };
     this.connections.set(id, connection);
     const address = { peerHost: '10.0.0.9', peerPort: 40000 + id, localHost: '10.0.0.1', localPort: 9092 };
-    this.push({ kind: 'accepted', connection: id, listener: 0, ...address });
+    this.push({ kind: 'accepted', connection: id, listener, ...address });
     return connection;
   }
 
@@ -205,7 +208,8 @@ export class ToyWorld {
     for (let input = this.inputs.shift(); input !== undefined; input = this.inputs.shift()) {
       const out: Effect[] = [];
       stepNode(this.node, this.env(), input, out);
-      checkNode(this.node);
+      this.steps += 1;
+      if (this.steps % this.stepsPerCheck === 0) checkNode(this.node);
       for (const effect of out) {
         if (this.effectsLeft <= 0) {
           this.inputs.length = 0;

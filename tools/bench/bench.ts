@@ -5,7 +5,9 @@
  *   npm run bench                                     five pairs of 20 seconds a row, about an hour
  *   npm run bench -- --short                          one pair of a few seconds a row, for CI
  *   npm run bench -- --rows produce-1k,latency --json
+ *   npm run bench -- --cluster                        the same for three nodes of each, about half an hour
  *   npm run bench -- --scale                          100,000 idle partitions, without Kafka, some minutes
+ *   npm run bench -- --metadata                       100,000 partitions on 50 simulated brokers, metadata alone
  *
  * Progress goes to standard error, the result to standard output. Ends with 1 when something could not be measured,
  * with 2 when it was called wrongly; a budget that was missed is said and is no failure.
@@ -15,10 +17,13 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { KAFKA_VERSION, kafkaProblem } from '../peers/kafka-broker.ts';
+import { CLUSTER_ROWS } from './cluster-rows.ts';
 import { asData, keepsBudget, type Row, table, unmeasured } from './figures.ts';
+import { keepsMetadataBudget, measureMetadata, metadataLines } from './metadata-scale.ts';
 import { parsePlan, SIDES } from './options.ts';
-import { type Plan, ROWS } from './rows.ts';
+import { ROWS } from './rows.ts';
 import { measureScale, scaleLines } from './scale.ts';
+import type { Plan } from './turns.ts';
 
 interface Options {
   readonly pairs: number;
@@ -28,19 +33,25 @@ interface Options {
   readonly folder: string;
   readonly short?: boolean;
   readonly json?: boolean;
+  readonly cluster?: boolean;
   readonly scale?: boolean;
+  readonly metadata?: boolean;
   readonly topics: number;
 }
 
 /** What statfs says of a file system in memory, where a sync costs nothing. */
 const TMPFS_TYPE = 0x01021994;
+/** Of --metadata. */
+const BROKERS = 50;
 /** The exit code after an interruption, as shells count. */
 const INTERRUPTED = 130;
+const ALL_ROWS = new Map([...ROWS, ...CLUSTER_ROWS]);
 const SHORT = { pairs: 1, seconds: 4 };
 const SCALE = { partitions: 10, quietMs: 5_000, topicsMax: 100_000 };
 
 async function main(options: Options): Promise<number> {
   if (options.scale === true) return scale(options);
+  if (options.metadata === true) return metadata(options);
   const parsed = parsePlan(options);
   if (parsed.kind === 'wrong') {
     process.stderr.write(`${parsed.sentence}\n`);
@@ -56,10 +67,11 @@ async function main(options: Options): Promise<number> {
     process.stderr.write(`${options.folder} lies in memory: choose a folder on a disk with --folder\n`);
     return 2;
   }
-  const names = options.rows === 'all' ? [...ROWS.keys()] : options.rows.split(',');
-  const unknown = names.filter((name) => !ROWS.has(name));
+  const all = options.cluster === true ? CLUSTER_ROWS : ROWS;
+  const names = options.rows === 'all' ? [...all.keys()] : options.rows.split(',');
+  const unknown = names.filter((name) => !ALL_ROWS.has(name));
   if (unknown.length > 0) {
-    process.stderr.write(`no row is called ${unknown.join(', ')}; there are ${[...ROWS.keys()].join(', ')}\n`);
+    process.stderr.write(`no row is called ${unknown.join(', ')}; there are ${[...ALL_ROWS.keys()].join(', ')}\n`);
     return 2;
   }
   const folder = mkdtempSync(join(options.folder, 'bench-'));
@@ -76,7 +88,7 @@ async function main(options: Options): Promise<number> {
   let failed = 0;
   for (const name of names) {
     try {
-      rows.push(...((await ROWS.get(name)?.(plan)) ?? []));
+      rows.push(...((await ALL_ROWS.get(name)?.(plan)) ?? []));
     } catch (error) {
       failed++;
       process.stderr.write(`${name} failed: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -96,16 +108,29 @@ async function main(options: Options): Promise<number> {
 
 /** One node with very many idle partitions, beside itself without them. */
 async function scale({ topics, folder, seconds, short, json }: Options): Promise<number> {
-  if (!Number.isInteger(topics) || topics < 1 || topics > SCALE.topicsMax) {
-    process.stderr.write(`--topics must be a whole number from 1 to ${SCALE.topicsMax}\n`);
-    return 2;
-  }
+  if (!isTopics(topics)) return 2;
   const producingMs = (short === true ? SHORT.seconds : seconds) * 1000;
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const { partitions, quietMs } = SCALE;
   const figures = await measureScale({ topics, partitions, quietMs, producingMs, folder, say });
   process.stdout.write(json === true ? `${JSON.stringify(figures, null, 2)}\n` : scaleLines(figures));
   return 0;
+}
+
+/** A controller and very many partitions of many brokers, simulated. */
+function metadata({ topics, json }: Options): number {
+  if (!isTopics(topics)) return 2;
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const figures = measureMetadata({ topics, partitions: SCALE.partitions, brokers: BROKERS, say });
+  process.stdout.write(json === true ? `${JSON.stringify(figures, null, 2)}\n` : metadataLines(figures));
+  if (!keepsMetadataBudget(figures)) say('the budget was missed');
+  return 0;
+}
+
+function isTopics(topics: number): boolean {
+  const isFit = Number.isInteger(topics) && topics >= 1 && topics <= SCALE.topicsMax;
+  if (!isFit) process.stderr.write(`--topics must be a whole number from 1 to ${SCALE.topicsMax}\n`);
+  return isFit;
 }
 
 function report(rows: readonly Row[], plan: Plan, json: boolean): void {
@@ -124,12 +149,14 @@ const program = new Command('bench')
   .description('Tidemark beside Apache Kafka, on the same disk, in turn, with the same clients')
   .option('--pairs <count>', 'runs of every side', Number, 5)
   .option('--seconds <length>', 'length of a run', Number, 20)
-  .option('--rows <names>', `all, or some of ${[...ROWS.keys()].join(',')}`, 'all')
+  .option('--rows <names>', `all, or some of ${[...ALL_ROWS.keys()].join(',')}`, 'all')
   .option('--sides <names>', 'whom to measure', SIDES.join(','))
   .option('--folder <path>', 'where the data of both sides lies for the while', tmpdir())
   .option('--short', 'one pair of a few seconds a row: shows that it works, not how fast')
+  .option('--cluster', 'measure three nodes that replicate instead: the rows named cluster-')
   .option('--scale', 'measure very many idle partitions of ten a topic instead, on Tidemark alone')
-  .option('--topics <count>', 'topics of --scale', Number, 10_000)
+  .option('--metadata', 'measure the metadata of very many partitions on 50 simulated brokers instead')
+  .option('--topics <count>', 'topics of --scale and --metadata, of ten partitions', Number, 10_000)
   .option('--json', 'print data in place of a table')
   .parse();
 process.exitCode = await main(program.opts<Options>());

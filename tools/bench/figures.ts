@@ -7,8 +7,13 @@ export interface Row {
   /** Whether more is better. */
   readonly higherIsBetter: boolean;
   readonly values: ReadonlyMap<string, readonly number[]>;
-  /** What the issue asks for, if anything: a ratio to Kafka or a value of ours. */
-  readonly budget?: { readonly must: number; readonly aim?: number; readonly of: 'ratio' | 'value' };
+  /** What is asked for, if anything: a ratio to Kafka or a value of ours, and then perhaps a ratio as well. */
+  readonly budget?: {
+    readonly must: number;
+    readonly aim?: number;
+    readonly of: 'ratio' | 'value';
+    readonly ratioToo?: number;
+  };
   readonly note?: string;
   /** Sides that this row says nothing about, even when they were asked for. */
   readonly without?: readonly string[];
@@ -37,10 +42,15 @@ export function ratio(row: Row, side = 'tidemark', base = 'kafka'): number {
 
 /** Whether the row keeps its budget; null if it has none or was not measured on the sides that it needs. */
 export function keepsBudget(row: Row): boolean | null {
-  if (row.budget === undefined) return null;
-  const measured = row.budget.of === 'ratio' ? ratio(row) : median(row.values.get('tidemark') ?? []);
-  if (Number.isNaN(measured)) return null;
-  return row.higherIsBetter ? measured >= row.budget.must : measured <= row.budget.must;
+  const { budget } = row;
+  if (budget === undefined) return null;
+  const keeps = (measured: number, must: number): boolean | null => {
+    if (Number.isNaN(measured)) return null;
+    return row.higherIsBetter ? measured >= must : measured <= must;
+  };
+  const kept = keeps(budget.of === 'ratio' ? ratio(row) : median(row.values.get('tidemark') ?? []), budget.must);
+  if (kept !== true || budget.ratioToo === undefined) return kept;
+  return keeps(ratio(row), budget.ratioToo);
 }
 
 /** Which of the sides that were asked for the row lacks a figure of; all of them if it has none at all. */
@@ -99,7 +109,8 @@ function show(row: Row, side: string): string {
 function budget(row: Row): string {
   if (row.budget === undefined) return '';
   const sign = row.higherIsBetter ? '≥' : '≤';
-  return `${sign} ${row.budget.must}${row.budget.of === 'ratio' ? '×' : ''}`;
+  const too = row.budget.ratioToo === undefined ? '' : `, ${sign} ${row.budget.ratioToo}×`;
+  return `${sign} ${row.budget.must}${row.budget.of === 'ratio' ? '×' : ''}${too}`;
 }
 
 function verdict(row: Row): string {

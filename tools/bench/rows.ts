@@ -1,25 +1,13 @@
 /**
- * What is measured, one function a row. Within a row every side is started once and warmed up; then the runs take
- * turns, so that a slow minute of the machine falls on both. The disk is emptied of dirty pages before each run.
+ * What is measured of one node, one function a row. Within a row every side is started once and warmed up; then the
+ * runs take turns (`turns.ts`).
  */
-import { fileURLToPath } from 'node:url';
-import { type ProducerLoad, producerPerformance, runKafkaTool } from '../peers/kafka-tools.ts';
-import { residentBytes, run, runOrThrow } from '../peers/process.ts';
+import { type ProducerLoad, producerPerformance } from '../peers/kafka-tools.ts';
+import { residentBytes, runOrThrow } from '../peers/process.ts';
 import { median, type Row } from './figures.ts';
 import { type Side, type SideName, startSide } from './sides.ts';
 import { syncAlone } from './sync-alone.ts';
-
-/** How long and how often. */
-export interface Plan {
-  /** Runs of every side. */
-  readonly pairs: number;
-  /** Length of a run. */
-  readonly seconds: number;
-  readonly sides: readonly SideName[];
-  /** Where the data of all sides lies: one disk. */
-  readonly folder: string;
-  readonly say: (line: string) => void;
-}
+import { append, type Budget, type Plan, records, runClient, takeTurns } from './turns.ts';
 
 /** Every row by its name, in the order of the report. */
 export const ROWS: ReadonlyMap<string, (plan: Plan) => Promise<Row[]>> = new Map([
@@ -47,7 +35,6 @@ const DISK_ALONE = 'disk alone';
 const NO_NULL: readonly SideName[] = ['null'];
 /** Records of the first warm-up, from which the length of the others is reckoned. */
 const PROBE_RECORDS = 100_000;
-const CLIENT = fileURLToPath(new URL('../../../tools/bench/java/Client.java', import.meta.url));
 
 async function produce(plan: Plan, recordBytes: number, synced: boolean, budget: Budget): Promise<Row[]> {
   const name = `produce ${recordBytes === 1024 ? '1 KB' : `${recordBytes} B`}, ${synced ? 'synced' : 'not synced'}`;
@@ -183,11 +170,6 @@ async function startNodeInside(plan: Plan): Promise<Row[]> {
   return [{ ...row, values: new Map([['tidemark', values]]) }];
 }
 
-interface Budget {
-  readonly must: number;
-  readonly aim: number;
-}
-
 /** Starts the sides, hands them over, and stops them whatever happens. */
 async function withSides<T>(
   plan: Plan,
@@ -202,41 +184,4 @@ async function withSides<T>(
   } finally {
     for (const side of sides) await side.stop();
   }
-}
-
-/** Runs every side once a turn; every second turn goes the other way round. */
-async function takeTurns(
-  plan: Plan,
-  sides: readonly Side[],
-  title: string,
-  measure: (side: Side) => Promise<number>,
-): Promise<Map<string, number[]>> {
-  const values = new Map<string, number[]>();
-  for (let turn = 0; turn < plan.pairs; turn++) {
-    for (const side of turn % 2 === 0 ? sides : [...sides].reverse()) {
-      await run('sync', ['-f', plan.folder]);
-      const value = await measure(side);
-      values.set(side.name, [...(values.get(side.name) ?? []), value]);
-      plan.say(`${title}: ${side.name} ${value.toFixed(value < 100 ? 3 : 0)}`);
-    }
-  }
-  return values;
-}
-
-/** Runs the Java client of this folder from its source; resolves to its line of JSON. */
-async function runClient(args: readonly string[]): Promise<string> {
-  const finished = await runKafkaTool(CLIENT, args);
-  const line = finished.stdout.split('\n').find((one) => one.startsWith('{'));
-  if (finished.code === 0 && line !== undefined) return line;
-  throw new Error(`the Java client ended with ${finished.code}: ${finished.stdout}\n${finished.stderr}`.slice(0, 4000));
-}
-
-function append(into: Map<string, Map<string, number[]>>, key: string, side: string, value: number): void {
-  const values = into.get(key) ?? new Map<string, number[]>();
-  into.set(key, values);
-  values.set(side, [...(values.get(side) ?? []), value]);
-}
-
-function records(recordsPerSecond: number, seconds: number): number {
-  return Math.max(1000, Math.round(recordsPerSecond * seconds));
 }

@@ -3,6 +3,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { processorMs } from '../peers/process.ts';
 import { tidemarkProgram } from '../peers/tidemark.ts';
 
 /** A daemon that serves. */
@@ -49,7 +50,7 @@ export async function startDaemon(settingsFile: string): Promise<Daemon> {
   return {
     port: Number(found[1]),
     startMs,
-    startProcessorMs: processorTimeMs(pid),
+    startProcessorMs: processorMs(pid ?? -1),
     residentBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024,
     fileHandles: () => readdirSync(`/proc/${pid}/fd`).length,
     heapBytes: async () => {
@@ -84,10 +85,4 @@ function seen<T>(child: ChildProcess, look: () => T | null): Promise<T> {
       again();
     });
   });
-}
-
-function processorTimeMs(pid: number | undefined): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10; // The kernel shows hundredths of a second.
 }

@@ -1,6 +1,6 @@
 /**
  * Apache Kafka as a peer: fetched from Maven into a cache folder outside the repository, started as one combined
- * broker and controller on 127.0.0.1, ended by its pid. Nothing of it is ever committed.
+ * broker and controller on 127.0.0.1, or as several, ended by pid. Nothing of it is ever committed.
  *
  * The cache is `$PEERS_FOLDER`, by default `tidemark-peers` under the system's folder for temporary files. A broker's
  * data lies where the caller says, so that a benchmark puts both sides on one disk.
@@ -10,7 +10,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { rename } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, mustOwnPort, run, runOrThrow, type Service, serve, waitForPort } from './process.ts';
+import { fetchOrThrow, freePort, mustOwnPort, run, runOrThrow, type Service, serve, waitForPort } from './process.ts';
 
 /** The release that everything is compared with. */
 export const KAFKA_VERSION = '4.4.0';
@@ -25,7 +25,9 @@ const JAVA_FLAGS = [
   '-XX:+ExplicitGCInvokesConcurrent',
   '-Djava.awt.headless=true',
 ];
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 180_000;
+/** Replicas of Kafka's own topics, where there are as many nodes. */
+const REPLICAS_MAX = 3;
 
 /** A running broker. */
 export interface KafkaBroker {
@@ -67,7 +69,7 @@ export async function installKafka(): Promise<string> {
   writeFileSync(join(home, 'log4j2.properties'), LOGGING);
   const part = mkdtempSync(join(home, 'part-'));
   writeFileSync(join(part, 'pom.xml'), pom());
-  await runOrThrow('mvn', ['-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib'], { folder: part });
+  await fetchOrThrow('mvn', ['-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib'], { folder: part });
   // Another process may have finished first: its jars are the same.
   if (!existsSync(join(home, 'lib'))) await rename(join(part, 'lib'), join(home, 'lib'));
   rmSync(part, { recursive: true, force: true });
@@ -94,56 +96,81 @@ export function javaArguments(home: string, heap: string, className: string, arg
 
 /** Starts one broker with an empty log directory. Resolves when it accepts connections and owns its port. */
 export async function startKafka(options: KafkaBrokerOptions = {}): Promise<KafkaBroker> {
-  const home = await installKafka();
   const parent = options.parentFolder ?? tmpdir();
   mkdirSync(parent, { recursive: true });
   const folder = mkdtempSync(join(parent, 'kafka-'));
   const port = options.port ?? (await freePort());
   const controllerPort = await freePort();
+  const settings = options.settings ?? new Map<string, string>();
+  const address = { nodeId: 1, port, controllerPort };
+  const broker = await startKafkaNode(folder, address, [address], freshClusterId(), settings, options.heap);
+  const stop = async (): Promise<void> => {
+    await broker.service.stop('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { ...broker, stop };
+}
+
+/** Where one node of a cluster is found, all on 127.0.0.1. */
+export interface KafkaAddress {
+  readonly nodeId: number;
+  readonly port: number;
+  readonly controllerPort: number;
+}
+
+/** A cluster id that Kafka's tools take for no option. */
+export function freshClusterId(): string {
+  return `A${randomBytes(16).toString('base64url').slice(1)}`;
+}
+
+/** Formats a folder and starts one node in it; `stop` is for whoever made the folder. */
+export async function startKafkaNode(
+  folder: string,
+  address: KafkaAddress,
+  all: readonly KafkaAddress[],
+  clusterId: string,
+  settings: ReadonlyMap<string, string>,
+  heap = '1g',
+): Promise<Omit<KafkaBroker, 'stop'>> {
+  const home = await installKafka();
   const properties = join(folder, 'server.properties');
   const dataFolder = join(folder, 'data');
-  writeFileSync(properties, settingsText(port, controllerPort, dataFolder, options.settings ?? new Map()));
-  const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
+  writeFileSync(properties, settingsText(address, all, dataFolder, settings));
   const format = ['format', '-t', clusterId, '-c', properties];
   await runOrThrow('java', javaArguments(home, '256m', 'kafka.tools.StorageTool', format));
-  const heap = options.heap ?? '1g';
   const startedMs = performance.now();
   const service = serve('java', [`-Xms${heap}`, ...javaArguments(home, heap, 'kafka.Kafka', [properties])]);
-  await waitForPort(service, port, START_TIMEOUT_MS);
-  await mustOwnPort(service.pid, port);
-  return {
-    pid: service.pid,
-    startedMs,
-    port,
-    bootstrap: `127.0.0.1:${port}`,
-    dataFolder,
-    service,
-    stop: async () => {
-      await service.stop('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  const { port } = address;
+  try {
+    await waitForPort(service, port, START_TIMEOUT_MS);
+    await mustOwnPort(service.pid, port);
+  } catch (error) {
+    await service.stop('SIGKILL');
+    throw error;
+  }
+  return { pid: service.pid, startedMs, port, bootstrap: `127.0.0.1:${port}`, dataFolder, service };
 }
 
 function settingsText(
-  port: number,
-  controllerPort: number,
+  { nodeId, port, controllerPort }: KafkaAddress,
+  all: readonly KafkaAddress[],
   dataFolder: string,
   own: ReadonlyMap<string, string>,
 ): string {
+  const replicas = String(Math.min(all.length, REPLICAS_MAX));
   const settings = new Map([
     ['process.roles', 'broker,controller'],
-    ['node.id', '1'],
+    ['node.id', String(nodeId)],
     ['listeners', `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`],
     ['advertised.listeners', `PLAINTEXT://127.0.0.1:${port}`],
     ['controller.listener.names', 'CONTROLLER'],
     ['inter.broker.listener.name', 'PLAINTEXT'],
     ['listener.security.protocol.map', 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT'],
-    ['controller.quorum.voters', `1@127.0.0.1:${controllerPort}`],
+    ['controller.quorum.voters', all.map((one) => `${one.nodeId}@127.0.0.1:${one.controllerPort}`).join(',')],
     ['log.dirs', dataFolder],
-    ['offsets.topic.replication.factor', '1'],
-    ['transaction.state.log.replication.factor', '1'],
-    ['transaction.state.log.min.isr', '1'],
+    ['offsets.topic.replication.factor', replicas],
+    ['transaction.state.log.replication.factor', replicas],
+    ['transaction.state.log.min.isr', all.length > 1 ? '2' : '1'],
     ['group.initial.rebalance.delay.ms', '0'],
     ...own,
   ]);

@@ -3,6 +3,7 @@
  * and none outlives us. What a process owns (a port, memory) is read from /proc, so this file needs Linux.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 
@@ -46,6 +47,12 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const RUN_TIMEOUT_MS = 600_000;
 /** A process that does not end on SIGTERM within this is killed. */
 const STOP_TIMEOUT_MS = 30_000;
+/** The kernel shows hundredths of a second. */
+const KERNEL_TICK_MS = 10;
+const FETCH_TRIES = 3;
+const FETCH_PAUSE_MS = 5_000;
+const LOWEST_PORT = 20_000;
+const PORT_TRIES = 100;
 const PORT_LOOKS = 20;
 const PORT_LOOK_INTERVAL_MS = 25;
 
@@ -92,6 +99,19 @@ export async function runOrThrow(program: string, args: readonly string[], optio
   throw new Error(`${program} ${args.join(' ').slice(0, 300)} ended with ${finished.code}:\n${said}`);
 }
 
+/** The same for a program that fetches from the network, where one failure says little: it is tried again. */
+export async function fetchOrThrow(program: string, args: readonly string[], options?: RunOptions): Promise<Finished> {
+  for (let left = FETCH_TRIES - 1; left > 0; left--) {
+    const finished = await run(program, args, options);
+    if (finished.code === 0) return finished;
+    process.stderr.write(
+      `${program} ended with ${finished.code} and is tried again:\n${finished.stderr.slice(-2000)}\n`,
+    );
+    await pause(FETCH_PAUSE_MS);
+  }
+  return runOrThrow(program, args, options);
+}
+
 /** Starts a program that serves. A program that cannot be started ends with 127. */
 export function serve(program: string, args: readonly string[], options: RunOptions = {}): Service {
   const child = spawn(program, args, {
@@ -132,15 +152,30 @@ export function serve(program: string, args: readonly string[], options: RunOpti
   };
 }
 
-/** A port of 127.0.0.1 that was free a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * A port of 127.0.0.1 that was free a moment ago, below those that the kernel gives to whoever asks for any: else a
+ * connection that somebody opens meanwhile may have it, or the one that looks whether anybody listens there.
+ */
+export async function freePort(): Promise<number> {
+  const kernels = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0]);
+  const span = Math.max(1_000, kernels - LOWEST_PORT);
+  for (let tries = 0; tries < PORT_TRIES; tries++) {
+    const port = LOWEST_PORT + randomInt(span);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+  throw new Error('no port is free');
+}
+
+/** Ports that this process has been given: those who want several get different ones. */
+const given = new Set<number>();
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
+    server.on('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 
@@ -193,6 +228,13 @@ export function childOf(pid: number): number {
 export function residentBytes(pid: number): number {
   const kilobytes = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes ?? 0) * 1024;
+}
+
+/** Processor time that a process has used, its threads included, in steps of the kernel's clock. Milliseconds. */
+export function processorMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * KERNEL_TICK_MS;
 }
 
 /** Resolves after so many milliseconds. */

@@ -1,7 +1,10 @@
+import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -14,18 +17,22 @@ import org.apache.kafka.common.TopicPartition;
  *
  *   consume BOOTSTRAP TOPIC FROM TO SECONDS   reads offsets FROM to TO of partition 0 over and over
  *   latency BOOTSTRAP TOPIC COUNT BYTES       sends one record, waits until it can be read, sends the next
+ *   paced BOOTSTRAP TOPIC COUNT BYTES RATE    sends RATE records a second to all partitions in turn, read meanwhile
  *
  * Prints one line of JSON. The first passes and records warm up the virtual machine and are not counted.
  */
 public final class Client {
     private static final int LATENCY_WARM_UP = 2000;
+    private static final int PACED_WARM_UP = 2000;
     private static final double WARM_UP_SHARE = 0.4;
 
     public static void main(String[] args) {
         if (args[0].equals("consume")) {
             consume(args[1], args[2], Long.parseLong(args[3]), Long.parseLong(args[4]), Double.parseDouble(args[5]));
-        } else {
+        } else if (args[0].equals("latency")) {
             latency(args[1], args[2], Integer.parseInt(args[3]), Integer.parseInt(args[4]));
+        } else {
+            paced(args[1], args[2], Integer.parseInt(args[3]), Integer.parseInt(args[4]), Double.parseDouble(args[5]));
         }
     }
 
@@ -99,9 +106,61 @@ public final class Client {
                 }
             }
         }
+        print(nanos);
+    }
+
+    /** From the moment at which a record is given to the producer until the consumer has it; both clocks are one. */
+    private static void paced(String bootstrap, String topic, int count, int size, double perSecond) {
+        long[] nanos = new long[count];
+        try (KafkaConsumer<byte[], byte[]> consumer = consumer(bootstrap, 500);
+                KafkaProducer<byte[], byte[]> producer = producer(bootstrap)) {
+            List<TopicPartition> partitions = new ArrayList<>();
+            producer.partitionsFor(topic).forEach(one -> partitions.add(new TopicPartition(topic, one.partition())));
+            consumer.assign(partitions);
+            consumer.seekToEnd(partitions);
+            partitions.forEach(consumer::position);
+            Thread sender = new Thread(() -> sendPaced(producer, partitions, count, size, perSecond));
+            sender.start();
+            long silentSince = System.nanoTime();
+            for (int seen = -PACED_WARM_UP; seen < count; ) {
+                for (ConsumerRecord<byte[], byte[]> record : consumer.poll(Duration.ofSeconds(1))) {
+                    silentSince = System.nanoTime();
+                    ByteBuffer value = ByteBuffer.wrap(record.value());
+                    int index = value.getInt();
+                    if (index >= 0) {
+                        if (nanos[index] != 0) {
+                            throw new IllegalStateException("record " + index + " came twice");
+                        }
+                        nanos[index] = silentSince - value.getLong();
+                    }
+                    seen++;
+                }
+                if (System.nanoTime() - silentSince > 20_000_000_000L) {
+                    throw new IllegalStateException("nothing came for 20 seconds");
+                }
+            }
+        }
+        print(nanos);
+    }
+
+    private static void sendPaced(KafkaProducer<byte[], byte[]> producer, List<TopicPartition> partitions, int count,
+            int size, double perSecond) {
+        long started = System.nanoTime();
+        for (int i = -PACED_WARM_UP; i < count; i++) {
+            long at = started + (long) ((i + PACED_WARM_UP) * 1e9 / perSecond);
+            for (long left = at - System.nanoTime(); left > 0; left = at - System.nanoTime()) {
+                LockSupport.parkNanos(left);
+            }
+            TopicPartition to = partitions.get(Math.floorMod(i, partitions.size()));
+            byte[] value = ByteBuffer.allocate(size).putInt(i).putLong(System.nanoTime()).array();
+            producer.send(new ProducerRecord<>(to.topic(), to.partition(), null, value));
+        }
+    }
+
+    private static void print(long[] nanos) {
         Arrays.sort(nanos);
         System.out.printf("{\"p50\":%.3f,\"p95\":%.3f,\"p99\":%.3f,\"p999\":%.3f,\"max\":%.3f}%n",
-                at(nanos, 0.5), at(nanos, 0.95), at(nanos, 0.99), at(nanos, 0.999), nanos[count - 1] / 1e6);
+                at(nanos, 0.5), at(nanos, 0.95), at(nanos, 0.99), at(nanos, 0.999), nanos[nanos.length - 1] / 1e6);
     }
 
     private static double at(long[] sorted, double share) {
