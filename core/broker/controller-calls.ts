@@ -24,6 +24,7 @@ import { answerAutoCreate } from './auto-create.ts';
 import { answerStartTopics } from './boot-serve.ts';
 import { isActiveHere, submitHere } from './controller-host.ts';
 import { answerAsked } from './controller-requests.ts';
+import { answerDirectories } from './directories.ts';
 import { answerEnvelope, ENVELOPE_KEY, openEnvelope, sealEnvelope } from './envelope.ts';
 import { answerForwarded } from './forward.ts';
 import { answerAlterPartition, controllerChanged } from './in-sync.ts';
@@ -67,6 +68,8 @@ export type Caller =
   | { readonly kind: 'producerIds' }
   /** The in-sync sets of partitions that this node leads. */
   | { readonly kind: 'alterPartition'; readonly ticket: number }
+  /** The log directory of replicas that are here. */
+  | { readonly kind: 'directories' }
   /** The active controller itself, for what it does without being asked. */
   | { readonly kind: 'duty' };
 
@@ -286,6 +289,9 @@ export function answerCaller(node: Node, env: Env, caller: Caller, outcome: Call
       break;
     case 'alterPartition':
       answerAlterPartition(node, env, caller.ticket, outcome, out);
+      break;
+    case 'directories':
+      answerDirectories(node, outcome);
       break;
     case 'duty':
       break; // What it has done shows in the image.

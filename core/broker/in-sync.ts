@@ -24,6 +24,7 @@ import {
 import { ALTER_PARTITION_KEY, type CallOutcome as ReplicationOutcome } from '../replication/calls.ts';
 import { leaderDeadlineMs, takePartitionState, wantedChange } from '../replication/leader.ts';
 import { activeController, type CallOutcome, callController } from './controller-calls.ts';
+import { createDirectories, type Directories, directoriesDeadlineMs, pumpDirectories } from './directories.ts';
 import { touch } from './partitions.ts';
 import type { Node, Partition } from './state.ts';
 
@@ -36,6 +37,8 @@ export interface InSyncHost extends Timed {
   readonly alterer: Alterer;
   /** Led partitions whose in-sync set lacks replicas. */
   readonly lacking: Set<Partition>;
+  /** In which log directories the replicas here are. */
+  readonly directories: Directories;
   /** There may be something to propose before the step ends. */
   isTouched: boolean;
 }
@@ -43,7 +46,9 @@ export interface InSyncHost extends Timed {
 /** Nothing proposed. */
 export function createInSyncHost(ids: Ids, nodeId: number): InSyncHost {
   const timed = { deadlineMs: Number.POSITIVE_INFINITY, heapIndex: -1 };
-  return { kind: 'inSync', ...timed, alterer: createAlterer(ids, nodeId), lacking: new Set(), isTouched: false };
+  const alterer = createAlterer(ids, nodeId);
+  const directories = createDirectories();
+  return { kind: 'inSync', ...timed, alterer, lacking: new Set(), directories, isTouched: false };
 }
 
 /** Brokers have come, gone or changed: partitions that lack replicas are looked at again. */
@@ -84,7 +89,9 @@ export function pumpInSync(node: Node, env: Env, out: Outbox): boolean {
   const events: AltererEvent[] = [];
   pumpAlterer(inSync.alterer, env, events);
   takeAltererEvents(node, env, events, out);
-  setDeadline(node.deadlines, inSync, altererDeadlineMs(inSync.alterer));
+  pumpDirectories(node, env, out);
+  const deadlineMs = Math.min(altererDeadlineMs(inSync.alterer), directoriesDeadlineMs(inSync.directories, env.nowMs));
+  setDeadline(node.deadlines, inSync, deadlineMs);
   return true;
 }
 

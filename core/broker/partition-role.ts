@@ -14,6 +14,7 @@ import type { LogEvent } from '../log/types.ts';
 import { type PartitionImage, topicById } from '../metadata/image.ts';
 import { followEpoch } from '../replication/fetcher.ts';
 import { loseLead, takeLead, takePartitionState } from '../replication/leader.ts';
+import { noteDirectory } from './directories.ts';
 import { markMoved } from './fetch.ts';
 import { partitionName } from './files.ts';
 import { beginFollowing, endFollowing, takeFollowerEvent, touchFetcher } from './followers.ts';
@@ -53,6 +54,7 @@ export function settleRole(node: Node, env: Env, partition: Partition, out: Outb
   const image = imageOf(node, partition);
   if (image === undefined) return;
   touch(node, partition);
+  noteDirectory(node, partition, image);
   if (image.leaderEpoch <= partition.leaderEpoch) {
     takePartitionState(leader, image, env.nowMs, node.finished);
     return;
@@ -67,6 +69,7 @@ export function settleRole(node: Node, env: Env, partition: Partition, out: Outb
 export function leaveRole(node: Node, partition: Partition): void {
   endFollowing(node, partition);
   node.inSync.lacking.delete(partition);
+  node.inSync.directories.misplaced.delete(partition);
 }
 
 function beginLead(node: Node, env: Env, partition: Partition, image: PartitionImage, out: Outbox): void {
