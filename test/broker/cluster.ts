@@ -144,9 +144,9 @@ export class ToyCluster implements ToyLink {
     }
   }
 
-  /** A client of a node, through its first listener. */
-  connect(id: number): ToyConnection {
-    return this.world(id).connect();
+  /** A client of a node, through its first listener: of both roles, 0 is for clients and 1 for controllers. */
+  connect(id: number, listener = 0): ToyConnection {
+    return this.world(id).connect(listener);
   }
 
   /** Asks, and lets time pass until the answer has come. */

@@ -1,5 +1,6 @@
 /**
- * ListPartitionReassignments: v0. Partitions whose replicas are being moved: none in a cluster of one.
+ * ListPartitionReassignments: v0. Partitions whose replicas are being moved, as a directory of Apache Kafka's may have
+ * them: nobody can ask us for a move yet.
  */
 import type { Env } from '../../lib/world.ts';
 import { listPartitionReassignments } from '../../metadata/describe-topics.ts';
