@@ -91,9 +91,9 @@ export function stopNode(node: Node, env: Env, out: Outbox): void {
   }
 }
 
-/** Whether other brokers may lead in place of this one. */
+/** Whether other brokers may lead in place of this one, and are to. */
 function hasOthers({ image, nodeId, config }: Node): boolean {
-  if (!isBroker(config)) return false;
+  if (!isBroker(config) || !config['controlled.shutdown.enable']) return false;
   for (const { id, fenced } of image.cluster.brokers.values()) if (id !== nodeId && !fenced) return true;
   return false;
 }

@@ -38,6 +38,31 @@ export const QUORUM_SETTINGS = {
     acts: false,
     sentence: 'How long changes of the metadata wait for others to be written with; here they never wait.',
   }),
+  'controller.quorum.retry.backoff.ms': int({
+    default: '20',
+    unit: 'ms',
+    min: 0,
+    acts: false,
+    sentence: 'How long a member of the quorum pauses after a call that failed; here at first 20 ms, then longer.',
+  }),
+  'controller.quorum.fetch.max.bytes': int({
+    default: '1048576',
+    unit: 'bytes',
+    min: 0,
+    acts: false,
+    sentence: 'How much a member of the quorum asks of the log at one time; here 8 MiB, the largest batch.',
+  }),
+  'controller.quorum.fetch.snapshot.max.bytes': int({
+    default: '1048576',
+    unit: 'bytes',
+    min: 0,
+    acts: false,
+    sentence: 'How much a member of the quorum asks of a snapshot at one time.',
+  }),
+  'controlled.shutdown.enable': boolean({
+    default: 'true',
+    sentence: 'Whether a node that stops gives away what it leads first.',
+  }),
   'broker.heartbeat.interval.ms': int({
     default: '500',
     unit: 'ms',
