@@ -1,18 +1,9 @@
 /**
  * What one member of a quorum remembers. Plain data; `raft.ts` has the theory, `role-state.ts` what each role knows.
+ * The invariants stand beside the fields of `Raft` and hold between any two steps; `checkRaft` asserts most of them.
  *
- * Invariants, always:
- * - `epoch`, `leaderId` and `votedId` are in `quorum-state` on the disk before they stand here: a crash finds the same
- *   or newer. While they are being written (`changing`), nobody is answered and nothing is decided.
- * - In one epoch a member votes for one candidate at most, and for none once it knows who leads.
- * - highWatermark <= log.durable, and it never goes back. -1 until an entry of an own epoch is committed, a leader has
- *   said what is, or there is a snapshot.
- * - What a member tells others of its log (`fetchOffset`) is what it has synced.
- * - `lead` is not null exactly while `role` is 'leader'; so with `follow` and 'follower', and with `campaign` and
- *   'prospective' or 'candidate'.
- * - `snapshots` ascends; each ends at or below the high watermark, and the log begins at or below the newest one's end.
- * - `asks` holds what was asked of the disk and not answered, beside what the log itself asked; `calls` what was asked
- *   of other members in the present role. An answer to what is in neither is dropped.
+ * A crash loses all of it but what the disk has: the log, the snapshots, and in `quorum-state` the epoch with the vote
+ * or the leader of it.
  */
 import type { Ids } from '../lib/ids.ts';
 import type { Env, FileId, Outbox } from '../lib/world.ts';
@@ -158,24 +149,35 @@ export interface Raft {
   readonly owner: number;
   readonly nodeId: number;
   readonly directoryId: string;
+  /** What a member tells others of its end (`fetchOffset`) is what it has synced. */
   readonly log: Log;
   stage: 'new' | 'opening' | 'open' | 'closing' | 'closed' | 'failed';
   role: Role;
+  /** It never goes back. With vote and leader it is in `quorum-state` before it stands here: see `changing`. */
   epoch: number;
   /**
-   * -1 when it is not known. A leader that has resigned stands here still: in its own epoch it votes for nobody and
-   * appends nothing any more. `knownLeader` is what others are told.
+   * -1 when it is not known. An epoch has one at most, and once it is known this member votes for nobody in that epoch.
+   * A leader that has resigned stands here still: in its own epoch it appends nothing any more. `knownLeader` is what
+   * others are told.
    */
   leaderId: number;
-  /** Whom this member voted for in this epoch, and with which directory; -1 for nobody. */
+  /** Whom this member voted for in this epoch, and with which directory; -1 for nobody. It never changes its vote. */
   votedId: number;
   votedDirectoryId: string;
+  /** The latest voters that the log names, committed or not. */
   quorum: VoterSet;
-  /** Records below it are committed; -1 when it is not known. */
+  /**
+   * Records below it are committed: every later leader has them. At most `log.durable`, and it never goes back. -1 when
+   * it is not known: until an entry of an own epoch is committed, a leader has said it, or there is a snapshot.
+   */
   highWatermark: number;
+  /** Not null exactly while `role` is 'leader'. */
   lead: Lead | null;
+  /** While nothing is changing: not null exactly if `role` is 'follower'. */
   follow: Follow | null;
+  /** While nothing is changing: not null exactly if `role` is 'prospective' or 'candidate'. */
   campaign: Campaign | null;
+  /** Ascending. Each ends at or below the high watermark, and the log begins at or below the newest one's end. */
   snapshots: SnapshotId[];
   // ----
   readonly ids: Ids;
@@ -188,7 +190,7 @@ export interface Raft {
   readonly peers: PeerOptions;
   /** Voter sets that the log named before the present one, ascending: what a cut of the log brings back. */
   earlierQuorums: EarlierQuorum[];
-  /** quorum-state is being written; requests that come meanwhile wait in `deferred`. */
+  /** quorum-state is being written: nobody is answered, nothing is decided, and requests wait in `deferred`. */
   changing: Changing | null;
   deferred: Deferred[];
   /** Those who asked in version 0. */
@@ -198,9 +200,11 @@ export interface Raft {
   /** Candidacies in vain since a leader was last heard of. */
   electFailures: number;
   dice: number;
+  /** What other members were asked in the present role, by ticket. An answer to what is not here is dropped. */
   calls: Map<number, Call>;
   /** Where members listen that no voter set names, as others have said. */
   endpoints: Map<number, VoterEndpoint>;
+  /** What the disk was asked, beside what the log itself asked, by ticket. */
   asks: Map<number, RaftAsk>;
   /** A snapshot is taking the place of the log: this member neither fetches nor stands for election until it has. */
   installing: Installing | null;
