@@ -1,11 +1,11 @@
 /**
  * Opening a log: what lies in its folder is listed, judged, and brought back into service.
  *
- * After a clean stop nothing is scanned but the tail of the last segment, from its last index entry on. After a
- * crash everything from the recovery point's segment on is scanned (`recovery.ts`), and whatever was found is
- * synced, with the folder and its name in the parent, before the log says 'opened': the cache of a crashed process
- * is not the disk. Every step can be repeated: a crash in the middle leaves files from which the same state is
- * found again.
+ * After a clean stop nothing is scanned but the tail of the last segment, from its last index entry on; where that
+ * shows that the stop could not write everything, the log is opened as after a crash. After a crash everything from the
+ * recovery point's segment on is scanned (`recovery.ts`), and whatever was found is synced, with the folder and its
+ * name in the parent, before the log says 'opened': the cache of a crashed process is not the disk. Every step can be
+ * repeated: a crash in the middle leaves files from which the same state is found again.
  */
 import type { DiskEffect, DiskInput, Env, FolderEntry, Outbox } from '../lib/world.ts';
 import { type Hunt, sayFound } from './damage.ts';

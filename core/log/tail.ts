@@ -156,8 +156,10 @@ function endScan(log: Log, env: Env, opening: Opening, scan: SegmentScan, out: O
   }
   if (segment.maxTimestampMs === TIMESTAMP_UNKNOWN && isLast) segment.maxTimestampMs = -1;
   if (isLast) log.end = Math.max(scan.expected, segment.base);
-  if (isLast && opening.isClean && opening.replayFrom > log.end) {
-    // The snapshot speaks of batches that are not there.
+  // A snapshot may speak of batches that are not there. And a clean stop whose recovery point is below the end could
+  // not write all that is kept beside the batches: the disk was full.
+  const isDoubtful = opening.replayFrom > log.end || opening.found.recoveryPoint < log.end;
+  if (isLast && opening.isClean && isDoubtful) {
     closeScan(log, segment, out);
     distrust(log, env, opening, out);
     return;

@@ -162,8 +162,10 @@ function stopCleanly(story: Story): void {
   post(world);
   settleAll(world);
   expect(world.events.at(-1)).toEqual({ kind: 'closed' });
+  const point = recoveryPoint(world.log);
   restart(world, 'power');
-  open(world, { ...FOUND, clean: true, recoveryPoint: end, highWatermark: end });
+  world.disk.capacityBytes = Infinity;
+  open(world, { ...FOUND, clean: true, recoveryPoint: point, highWatermark: end });
   expect(world.log.end).toBe(end);
   for (const client of story.clients) takeBack(client, 0);
 }
@@ -176,7 +178,7 @@ function act(story: Story): void {
   else if (throwOf < 0.9) look(story);
   else if (throwOf < 0.94) note(story);
   else if (throwOf < 0.96) world.disk.capacityBytes = dice() < 0.5 ? 500 + pick(dice, 8000) : Infinity;
-  else if (throwOf < 0.97 && world.disk.capacityBytes === Infinity && dice() < 0.3) stopCleanly(story);
+  else if (throwOf < 0.97 && dice() < 0.3) stopCleanly(story);
   else if (throwOf > 0.993) die(story);
   hear(story);
 }
