@@ -44,7 +44,9 @@ export function createPartition(node: Node, topic: Topic, index: number, config:
   assert((topic.partitions[index] ?? null) === null, 'a partition is made once');
   const owner = nextOwner(node.ids);
   const folder = `${topic.stem}${index}`;
-  const log = createLog({ owner, ids: node.ids, topic: topic.name, partition: index, folder, config: config.log });
+  const { ids, topics } = node;
+  const place = { topic: topic.name, partition: index, folder };
+  const log = createLog({ owner, ids, ...place, config: config.log, shared: topics.sharedEpochs });
   const partition: Partition = {
     kind: 'partition',
     deadlineMs: Number.POSITIVE_INFINITY,

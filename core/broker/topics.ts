@@ -15,6 +15,7 @@ import { nextTicket } from '../lib/ids.ts';
 import { createQueue, dequeue, enqueue, type Queue } from '../lib/queue.ts';
 import { encodeUtf8 } from '../lib/utf8.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
+import { createSharedEpochs, type SharedEpochs } from '../log/epochs.ts';
 import type { LogFound } from '../log/types.ts';
 import type { TopicImage } from '../metadata/image.ts';
 import { configFor, type TopicConfig } from './apply-image.ts';
@@ -46,6 +47,7 @@ export interface Topics extends Timed {
   readonly byId: Map<string, Topic>;
   /** Of topics that set nothing of their own. */
   commonConfig: LogConfig;
+  readonly sharedEpochs: SharedEpochs;
   /** Who waits for topics to be usable. */
   readonly waits: Set<TopicWait>;
   /** No wait ends earlier; it may be the time of one that is over. */
@@ -82,6 +84,7 @@ export function createTopics(owner: number, config: NodeConfig): Topics {
     byName: new Map(),
     byId: new Map(),
     commonConfig: topicConfig(config),
+    sharedEpochs: createSharedEpochs(),
     waits: new Set(),
     waitsUntilMs: Number.POSITIVE_INFINITY,
     queue: createQueue(),

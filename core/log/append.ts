@@ -150,7 +150,7 @@ export function appendChecked(
   const parts = partsOf(bytes, base, leaderEpoch, isStamped ? env.wallMs : -1);
   const write = noteAppend(log, env, segment, view, base, next, bytes.length, maxTimestampMs);
   if (leaderEpoch > lastEpoch(log.epochs)) {
-    log.epochs = withEpoch(log.epochs, leaderEpoch, base);
+    log.epochs = withEpoch(log.shared, log.epochs, leaderEpoch, base);
     log.areEpochsDirty = true;
   }
   if (log.areEpochsDirty && !log.isWritingEpochs) writeEpochs(log, out);

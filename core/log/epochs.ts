@@ -19,21 +19,34 @@ export const EPOCH_MAX = 0x7fffffff;
 /** Lines that are read from a file at most; more is not a file of ours. */
 const ENTRIES_MAX = 1_000_000;
 
+/** What the logs of one node share, plain data: lists never change, so that many logs may have the same one. */
+export interface SharedEpochs {
+  /** The list of one entry that was made last. */
+  single: readonly EpochEntry[];
+}
+
+/** Nothing is shared yet. */
+export function createSharedEpochs(): SharedEpochs {
+  return { single: [] };
+}
+
 /** The entries with `epoch` added from `startOffset` on; the same array when nothing changes. */
-export function withEpoch(entries: readonly EpochEntry[], epoch: number, startOffset: number): readonly EpochEntry[] {
+export function withEpoch(
+  shared: SharedEpochs,
+  entries: readonly EpochEntry[],
+  epoch: number,
+  startOffset: number,
+): readonly EpochEntry[] {
   const last = entries[entries.length - 1];
   if (last !== undefined && last.epoch >= epoch) return entries;
   // An epoch under which nothing was appended leaves no trace.
   const kept = entries.filter((entry) => entry.startOffset < startOffset);
   if (kept.length > 0) return kept.concat({ epoch, startOffset });
-  const known = lastSingle[0];
-  // One list serves all logs that begin an epoch with nothing in them; there may be 100,000. Lists never change.
-  if (known?.epoch !== epoch || known.startOffset !== startOffset) lastSingle = [{ epoch, startOffset }];
-  return lastSingle;
+  const known = shared.single[0];
+  // One list serves all logs that begin an epoch with nothing in them; there may be 100,000.
+  if (known?.epoch !== epoch || known.startOffset !== startOffset) shared.single = [{ epoch, startOffset }];
+  return shared.single;
 }
-
-/** The list of one entry that was made last. */
-let lastSingle: readonly EpochEntry[] = [];
 
 /** The entries of a log that was cut to end at `end`; the same array when nothing changes. */
 export function cutEpochs(entries: readonly EpochEntry[], end: number): readonly EpochEntry[] {

@@ -153,7 +153,7 @@ function takeBatch(
   if (batch.producerId(view, at) >= 0 && !batch.isControl(view, at)) noteProducer(log, env, view, at, group.undo);
   const epoch = batch.leaderEpoch(view, at);
   if (epoch > lastEpoch(log.epochs)) {
-    log.epochs = withEpoch(log.epochs, epoch, base);
+    log.epochs = withEpoch(log.shared, log.epochs, epoch, base);
     log.areEpochsDirty = true;
   }
   group.write.next = next;

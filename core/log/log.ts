@@ -67,7 +67,7 @@ export function assignEpoch(log: Log, epoch: number, startOffset: number): boole
   assert(log.state === 'open', 'a leader of an open log begins an epoch');
   const kept = log.epochs.filter((entry) => entry.epoch < epoch);
   const isAscending = kept.length === log.epochs.length;
-  log.epochs = withEpoch(isAscending ? log.epochs : kept, epoch, startOffset);
+  log.epochs = withEpoch(log.shared, isAscending ? log.epochs : kept, epoch, startOffset);
   log.areEpochsDirty = true;
   return isAscending;
 }

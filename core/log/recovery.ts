@@ -155,7 +155,7 @@ function takeBatch(
     noteStatistics(log, segment, scan, next - 1, timestampMs, position, size);
   }
   if (scan.isOnlyIndex) return;
-  if (epoch >= 0) log.epochs = withEpoch(log.epochs, epoch, baseOffset);
+  if (epoch >= 0) log.epochs = withEpoch(log.shared, log.epochs, epoch, baseOffset);
   const producerId = batch.producerId(view, at);
   if (producerId < 0 || baseOffset < opening.replayFrom || batch.isControl(view, at)) return;
   const firstSequence = batch.baseSequence(view, at);

@@ -15,7 +15,7 @@
 import type { Ids } from '../lib/ids.ts';
 import type { FileId } from '../lib/world.ts';
 import type { Ahead } from './ahead.ts';
-import type { EpochEntry } from './epochs.ts';
+import { createSharedEpochs, type EpochEntry, type SharedEpochs } from './epochs.ts';
 import type { Opening } from './opening.ts';
 import type { Producer } from './producers.ts';
 import type { ReadJob } from './read.ts';
@@ -184,6 +184,7 @@ export interface Log {
   writes: Write[];
   /** Ticket of what was asked -> what. Null when nothing is under way. */
   asks: Map<number, Ask> | null;
+  readonly shared: SharedEpochs;
   epochs: readonly EpochEntry[];
   /** The epochs have changed since leader-epoch-checkpoint was last written. */
   areEpochsDirty: boolean;
@@ -222,6 +223,8 @@ export interface LogOptions {
   /** Absolute; its last piece is `<topic>-<partition>`. */
   readonly folder: string;
   readonly config: LogConfig;
+  /** The same for all logs of a node that has many; without it the log shares with none. */
+  readonly shared?: SharedEpochs;
 }
 
 /** Shared by all logs that have none. */
@@ -249,6 +252,7 @@ export function createLog(options: LogOptions): Log {
     unsettled: null,
     writes: [],
     asks: null,
+    shared: options.shared ?? createSharedEpochs(),
     epochs: NO_EPOCHS,
     areEpochsDirty: false,
     isWritingEpochs: false,

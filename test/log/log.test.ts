@@ -1,5 +1,7 @@
-/** The log's everyday: appends, group commit, rolls, reads, clean restarts. */
+/** The log's everyday: appends, group commit, rolls, reads, clean restarts, and what logs of a node share. */
 import { describe, expect, it } from 'vitest';
+import type { DiskEffect } from '../../core/lib/world.ts';
+import { createSharedEpochs, withEpoch } from '../../core/log/epochs.ts';
 import { closeLog, recoveryPoint } from '../../core/log/log.ts';
 import {
   append,
@@ -17,8 +19,8 @@ import {
   valuesOf,
 } from './world.ts';
 
-function fill(world: LogWorld, from: number, count: number): void {
-  for (let i = from; i < from + count; i++) append(world, batchOf([`value ${i} ${'x'.repeat(i % 50)}`]));
+function fill(world: LogWorld, from: number, count: number, leaderEpoch = 0): void {
+  for (let i = from; i < from + count; i++) append(world, batchOf([`value ${i} ${'x'.repeat(i % 50)}`]), leaderEpoch);
 }
 
 function expected(from: number, count: number): [number, string][] {
@@ -95,6 +97,29 @@ describe('an everyday log', () => {
     expect(world.reached).not.toContain('log.index.rebuilt');
   });
 
+  it('after a clean stop on a full disk looks into the batches for what the stop could not write', () => {
+    const world = createWorld();
+    open(world);
+    fill(world, 0, 50);
+    settleAll(world);
+    // The file of leader epochs finds no room from now on.
+    const isEpochs = (effect: DiskEffect): boolean => effect.kind === 'replace' && effect.path.endsWith('-checkpoint');
+    world.disk.fault = (effect) => (isEpochs(effect) ? 'noSpace' : null);
+    fill(world, 50, 100, 3);
+    settleAll(world);
+    close(world);
+    const point = recoveryPoint(world.log);
+    expect(point).toBe(50);
+    restart(world, 'process');
+    world.disk.fault = () => null;
+    open(world, { clean: true, recoveryPoint: point, highWatermark: 150 });
+    expect(world.log.epochs).toEqual([
+      { epoch: 0, startOffset: 0 },
+      { epoch: 3, startOffset: 50 },
+    ]);
+    expect(readAll(world, 0)).toEqual(expected(0, 150));
+  });
+
   it('does not count a new segment as durable before the old one is synced and the new names are', () => {
     for (let seed = 0; seed < 30; seed++) {
       const world = createWorld({}, createDice(seed));
@@ -114,6 +139,15 @@ describe('an everyday log', () => {
       expect(world.log.durable).toBe(120);
       expect(recoveryPoint(world.log)).toBe(120);
     }
+  });
+
+  it('shares the list of epochs with another log of the node that begins the same one with nothing in it', () => {
+    const shared = createSharedEpochs();
+    const first = withEpoch(shared, [], 4, 0);
+    expect(withEpoch(shared, [{ epoch: 3, startOffset: 0 }], 4, 0)).toBe(first);
+    expect(withEpoch(shared, [], 5, 0)).toEqual([{ epoch: 5, startOffset: 0 }]);
+    expect(first).toEqual([{ epoch: 4, startOffset: 0 }]);
+    expect(withEpoch(createSharedEpochs(), [], 5, 0)).not.toBe(withEpoch(shared, [], 5, 0));
   });
 
   it('with flush off, counts what is written as durable and never syncs the active segment', () => {

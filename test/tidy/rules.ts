@@ -56,10 +56,16 @@ export const purity: Rule = (source) => {
   return findings;
 };
 
-/** State is plain data: no classes in machines, no objects as dictionaries. */
+/** State is plain data of a machine: no classes, no objects as dictionaries, nothing that a module keeps. */
 export const plainState: Rule = (source) => {
   if (!source.path.startsWith('core/')) return [];
   const findings: Finding[] = [];
+  const keepsState = tables.MODULE_STATE_ALLOWED.includes(source.path);
+  for (const statement of keepsState ? [] : source.tree.statements) {
+    if (!ts.isVariableStatement(statement) || (statement.declarationList.flags & ts.NodeFlags.Let) === 0) continue;
+    const line = lineAt(source, statement.getStart());
+    findings.push(at(source, line, 'state of a module: two nodes would share it; it belongs to a machine'));
+  }
   const classes = !startsWithAny(source.path, tables.CLASSES_ALLOWED);
   const dictionaries = !startsWithAny(source.path, tables.DICTIONARIES_ALLOWED);
   walk(source.tree, (node) => {
