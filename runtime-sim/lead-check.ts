@@ -1,9 +1,10 @@
 /**
  * No epoch of a quorum is led twice (Raft, election safety): not in one life of the node, and not across its deaths.
- * Nobody need have heard of an epoch for that: what was sent in it may still be under way.
+ * Nobody need have heard of an epoch for that: what was sent in it may still be under way. It judges a promise, and so
+ * does its work whether or not machines check themselves.
  */
 import type { Node } from '../core/broker/node.ts';
-import { assert } from '../core/lib/assert.ts';
+import type { Complaint } from '../core/verify/history.ts';
 
 /** Who was last seen to lead, plain data. */
 export interface LeadCheck {
@@ -25,15 +26,17 @@ export function beginLeadCheck(check: LeadCheck): void {
   check.life += 1;
 }
 
-/** Looks after a step of the node. Throws AssertionError where an epoch is led for a second time. */
-export function checkLead(check: LeadCheck, { controller }: Node): void {
+/** Looks after a step of the node. A complaint where an epoch is led for a second time. */
+export function checkLead(check: LeadCheck, { controller }: Node): Complaint | null {
   const member = controller?.quorum.raft;
-  if (member?.lead == null) return;
+  if (member?.lead == null) return null;
   const { epoch, lead } = member;
   const isKnown = check.ledIn === check.life && check.epoch === epoch && check.ledFrom === lead.epochStart;
-  if (isKnown) return;
-  assert(epoch > check.epoch, `epoch ${epoch} of the quorum is led again, after epoch ${check.epoch}`);
+  if (isKnown) return null;
+  const isAgain = epoch <= check.epoch;
+  const sentence = `epoch ${epoch} of the quorum is led again, after epoch ${check.epoch}`;
   check.epoch = epoch;
   check.ledIn = check.life;
   check.ledFrom = lead.epochStart;
+  return isAgain ? { checker: 'two-leaders', promise: 2, partition: -1, sentence } : null;
 }

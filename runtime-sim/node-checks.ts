@@ -2,7 +2,7 @@
 import type { Node } from '../core/broker/node.ts';
 import type { Env } from '../core/lib/world.ts';
 import type { Disk } from './disk/disk.ts';
-import { beginLeadCheck, checkLead, createLeadCheck, type LeadCheck } from './lead-check.ts';
+import { beginLeadCheck, createLeadCheck, type LeadCheck } from './lead-check.ts';
 import { beginLogCheck, checkLogsOnce, createLogCheck, type LogCheck } from './log-check.ts';
 import { beginReplayCheck, checkReplay, createReplayCheck, type ReplayCheck } from './replay-check.ts';
 
@@ -26,8 +26,7 @@ export function beginNodeChecks({ replay, lead, logs }: NodeChecks): void {
 }
 
 /** Looks after a step of the node. Throws AssertionError for what is wrong. */
-export function checkAfterStep({ replay, lead, logs }: NodeChecks, node: Node, disk: Disk, env: Env): void {
+export function checkAfterStep({ replay, logs }: NodeChecks, node: Node, disk: Disk, env: Env): void {
   checkReplay(replay, node, disk, env);
-  checkLead(lead, node);
   checkLogsOnce(logs, node, disk);
 }

@@ -12,6 +12,7 @@ import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
+import { checkLead } from './lead-check.ts';
 import { beginNodeChecks, checkAfterStep, createNodeChecks } from './node-checks.ts';
 import { addNodes, findTarget, nodeOf } from './nodes.ts';
 import { createOnlooker, lookAt } from './onlooker.ts';
@@ -100,12 +101,14 @@ function onStart({ world, troubles, checks }: Run, actor: Actor): void {
   troubleStart(world, troubles, actor);
 }
 
-/** Each node is checked where machines are; who looks at several nodes judges promises, and always does. */
+/** Each node is checked where machines are; who looks at leads, or at several nodes, always judges promises. */
 function onStepped({ world, checks, nodes, onlooker, history }: Run, actor: Actor): void {
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
   if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env);
+  const ledTwice = checkLead(ofNode.lead, node);
+  if (ledTwice !== null) complain(history, ledTwice);
   if (nodes.length > 1) lookAt(onlooker, history, actor);
 }
 
