@@ -9,12 +9,12 @@
  * bug. A node that cannot even boot is not a find. Exit code 0 when all are found but for `--missed-max`, 1 when not, 2
  * for a wrong flag or a mutant that does not apply or compile.
  */
-import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { runTwiceAtMost } from '../cli/sim/child.ts';
 import { compileClean, compileMutant, copySources, type Workshop } from './copy.ts';
 import { type Mutant, parseMutant } from './patch.ts';
 
@@ -51,6 +51,7 @@ interface SweepFailure {
 }
 interface SweepJson {
   readonly runs: number;
+  readonly workersDied: number;
   readonly failures: readonly SweepFailure[];
 }
 
@@ -69,11 +70,14 @@ function play(folder: string, seeds: string, story: string | null, asked: Flags)
   const flags = ['sweep', '--seeds', seeds, '--for', asked.for, '--fresh', '--json', '--until-failure'];
   if (story !== null) flags.push('--scenario', story);
   if (!asked.check) flags.push('--no-check');
-  const options = { encoding: 'utf8', cwd: folder, maxBuffer: 64 * 1024 * 1024 } as const;
-  const swept = spawnSync(process.execPath, [join(folder, 'dist/tools/cli/sim.js'), ...flags], options);
+  const swept = runTwiceAtMost(process.execPath, [join(folder, 'dist/tools/cli/sim.js'), ...flags], { cwd: folder });
+  if (swept.firstTry !== null) process.stderr.write(`    a sweep ${swept.firstTry}; it was begun again\n`);
   const line = swept.stdout.trim().split('\n').pop() ?? '';
-  if (!line.startsWith('{')) throw new Error(`the sweep ended early: ${swept.stderr.trim().slice(-500)}`);
-  return JSON.parse(line) as SweepJson;
+  if (!line.startsWith('{')) throw new Error(`the sweep ${swept.how}`);
+  const json = JSON.parse(line) as SweepJson;
+  if (json.workersDied > 0)
+    process.stderr.write(`    ${json.workersDied} workers died: their seeds were played again\n`);
+  return json;
 }
 
 /** What hunting came to. */

@@ -37,6 +37,55 @@ export function summarize(result: RunResult, tookMs: number, isSameTwice: boolea
   };
 }
 
+/** A seed at which workers died, again and again: nothing is known of it but that. */
+export function diedSummary(seed: number, scenario: string | null, how: string): Summary {
+  const sentence = `the process that played it died twice; the second ${how}`;
+  return {
+    seed,
+    scenario: scenario ?? 'unknown',
+    verdict: 'failed',
+    hash: '',
+    isSameTwice: true,
+    figures: NO_FIGURES,
+    violations: [{ checker: 'worker-died', promise: 0, partition: -1, sentence }],
+    excused: 0,
+    marks: [],
+    struck: [],
+    tookMs: 0,
+  };
+}
+
+const NO_FIGURES: RunFigures = {
+  events: 0,
+  effects: 0,
+  simulatedMs: 0,
+  sends: 0,
+  acknowledged: 0,
+  acknowledgedBatches: 0,
+  failed: 0,
+  unknown: 0,
+  reads: 0,
+  administrations: 0,
+  administrationsLost: 0,
+  recordsDeletions: 0,
+  crashes: 0,
+  powerLosses: 0,
+  recoveriesCrashed: 0,
+  starts: 0,
+  exits: 0,
+  filesTorn: 0,
+  filesCut: 0,
+  filesLost: 0,
+  namesLost: 0,
+  appendsCut: 0,
+  syncs: 0,
+  diskErrors: 0,
+  bitsRotten: 0,
+  connections: 0,
+  resets: 0,
+  chunks: 0,
+};
+
 /** The line that plays a run again. */
 export function reproduction(seed: number, scenario: string | null, durationMs: number | null): string {
   const flags = [`--seed ${seed}`];

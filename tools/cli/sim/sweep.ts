@@ -10,8 +10,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SeedRange } from './arguments.ts';
-import { playSeeds } from './pool.ts';
-import { reproduction, type Summary } from './summary.ts';
+import { type Death, playSeeds } from './pool.ts';
+import { diedSummary, reproduction, type Summary } from './summary.ts';
 import {
   addSummary,
   createTotals,
@@ -59,7 +59,7 @@ export async function sweep(options: SweepOptions): Promise<number> {
   let played = 0;
   const workers = options.workers ?? availableParallelism();
   const { scenario, durationMs, checks, isTwice } = options;
-  await playSeeds(seedsOf(first, last, done), workers, { scenario, durationMs, checks, isTwice }, (summary) => {
+  const onSummary = (summary: Summary): boolean => {
     appendFileSync(path, `${JSON.stringify(summary)}\n`);
     addSummary(totals, summary);
     played += 1;
@@ -71,7 +71,14 @@ export async function sweep(options: SweepOptions): Promise<number> {
       note(`${totals.runs} of ${last - first + 1} seeds, ${totals.failures.length} failed, about ${left} s to go`);
     }
     return !(options.isUntilFailure && isFailure(summary) && summary.figures.acknowledged > 0);
-  });
+  };
+  const onDeath = ({ seed, how, isGivenUp }: Death): boolean => {
+    totals.deaths += 1;
+    note(`seed ${seed}: the worker that played it ${how}${isGivenUp ? '' : '; it is played again'}`);
+    return !isGivenUp || onSummary(diedSummary(seed, scenario, how));
+  };
+  const asked = { scenario, durationMs, checks, isTwice };
+  await playSeeds(seedsOf(first, last, done), workers, asked, { onSummary, onDeath });
   return conclude(options, totals, performance.now() - startedAt);
 }
 
@@ -96,6 +103,7 @@ function conclude(options: SweepOptions, totals: Totals, tookMs: number): number
       troubles: Object.fromEntries(totals.struck),
       marks: Object.fromEntries(totals.marks),
       requiredMarksMissing: missing,
+      workersDied: totals.deaths,
       failures: totals.failures.map((failure) => ({
         seed: failure.seed,
         scenario: failure.scenario,

@@ -13,6 +13,8 @@ export interface Totals {
   readonly struck: Map<string, number>;
   readonly batches: number[];
   readonly failures: Summary[];
+  /** Workers that died by themselves: what they had was played again. */
+  deaths: number;
   tookMs: number;
 }
 
@@ -27,6 +29,7 @@ export function createTotals(): Totals {
     struck: new Map(),
     batches: [],
     failures: [],
+    deaths: 0,
     tookMs: 0,
   };
 }
@@ -104,6 +107,7 @@ export function totalsText(totals: Totals): string[] {
   lines.push(`${String(eventsPerSecond(totals)).padStart(12)} events a second on a core`);
   const struck = [...totals.struck].sort((a, b) => b[1] - a[1]);
   lines.push(`troubles: ${struck.map(([family, count]) => `${family} ${count}`).join(', ')}`);
+  if (totals.deaths > 0) lines.push(`${totals.deaths} workers died by themselves: their seeds were played again`);
   const marks = [...totals.marks].sort((a, b) => a[1] - b[1]);
   lines.push(`marks reached: ${marks.map(([mark, count]) => `${mark} ${count}`).join(', ')}`);
   const never = REQUIRED_MARKS.filter((mark) => !totals.marks.has(mark));

@@ -1,10 +1,9 @@
-/** A worker thread of a sweep: plays the seeds that it is sent, one after the other, and sends back summaries. */
-import { parentPort, workerData } from 'node:worker_threads';
+/** A worker of a sweep, a process: plays the seeds that it is sent, one after the other, and sends back summaries. */
 import { runSeed } from '../../../runtime-sim/run.ts';
 import { SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
-import { summarize } from './summary.ts';
+import { type Summary, summarize } from './summary.ts';
 
-/** What a worker is started with. */
+/** What a worker is started with: its first argument, as JSON. */
 export interface WorkerOptions {
   readonly scenario: string | null;
   readonly durationMs: number | null;
@@ -12,7 +11,10 @@ export interface WorkerOptions {
   readonly isTwice: boolean;
 }
 
-const options = workerData as WorkerOptions;
+/** What a worker says: that it can play, then what it has played. */
+export type WorkerMessage = 'ready' | Summary;
+
+const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
 const scenarios =
   options.scenario === null
     ? SCENARIOS
@@ -23,10 +25,15 @@ function play(seed: number): ReturnType<typeof runSeed> {
   return runSeed({ seed, scenarios, checks: options.checks, ...durationMs });
 }
 
-parentPort?.on('message', (seed: number) => {
+function say(message: WorkerMessage): void {
+  process.send?.(message);
+}
+
+process.on('message', (seed: number) => {
   const startedAt = performance.now();
   const result = play(seed);
   const tookMs = performance.now() - startedAt;
   const isSame = !options.isTwice || play(seed).hash === result.hash;
-  parentPort?.postMessage(summarize(result, tookMs, isSame));
+  say(summarize(result, tookMs, isSame));
 });
+say('ready');
