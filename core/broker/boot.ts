@@ -104,7 +104,7 @@ const CHECKPOINTS = [RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS];
 const HARMLESS = /^(\..*|lost\+found|.*\.(tmp|tidemark-tmp))$/;
 
 /** Begins the start. */
-export function startNode(node: Node, env: Env, seed: number, out: Outbox): void {
+export function bootNode(node: Node, env: Env, seed: number, out: Outbox): void {
   assert(node.stage === 'new', 'a node starts once');
   node.stage = 'booting';
   node.sessions.seed = seed === 0 ? 1 : seed;

@@ -22,7 +22,7 @@ import { imageFromRecords, snapshotRecords } from '../metadata/snapshot.ts';
 import { checkLeader } from '../replication/leader.ts';
 import { listenersOf } from './addresses.ts';
 import { finishProduce } from './api/00-produce.ts';
-import { startNode, stepBoot } from './boot.ts';
+import { bootNode, stepBoot } from './boot.ts';
 import { bootListening, proceedBoot } from './boot-serve.ts';
 import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoints.ts';
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
@@ -228,7 +228,7 @@ function take(node: Node, env: Env, input: Input, out: Outbox): void {
   }
   switch (input.kind) {
     case 'start':
-      startNode(node, env, input.seed, out);
+      bootNode(node, env, input.seed, out);
       break;
     case 'stop':
       stopNode(node, env, out);
