@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** One project a lane: `unit` is `npm test`; the others need peers (Kafka's jars, other clients) and run in CI. */
+/**
+ * One project a lane: `unit` is `npm test`; the others need peers (Kafka's jars, other clients) and run in CI. What
+ * drives programs of others tries a failed test once more, and says so: they may fail by themselves.
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -17,6 +20,7 @@ export default defineConfig({
         test: {
           name: 'interop',
           include: ['test/interop/**/*.test.ts'],
+          retry: 1,
           testTimeout: 600_000,
           hookTimeout: 600_000,
           fileParallelism: false,
@@ -26,6 +30,7 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/real/**/*.test.ts'],
+          retry: 1,
           testTimeout: 600_000,
           hookTimeout: 600_000,
           fileParallelism: false,
