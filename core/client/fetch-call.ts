@@ -58,6 +58,10 @@ export interface FetchWish {
   readonly maxBytes: number;
   /** Kafka's number: 0 reads uncommitted records, 1 does not. */
   readonly isolationLevel: number;
+  /** Where the reader stands; '' where it does not say. */
+  readonly rackId: string;
+  /** It is a replica near the reader that is asked, and not the leader. */
+  readonly isNearby: boolean;
 }
 
 /** The body for any version; the partition is left out where the session knows all of it. */
@@ -82,6 +86,7 @@ export function fetchBody(session: FetchSession, peer: string, wish: FetchWish):
     sessionEpoch: session.epoch,
     topics: isKnown ? [] : [{ topic, topicId, partitions: [asked] }],
     forgottenTopicsData: [],
+    rackId: wish.rackId,
   };
 }
 

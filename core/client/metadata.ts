@@ -7,6 +7,7 @@
  * it back.
  */
 import { type Address, peerKey } from '../channel/channel.ts';
+import { assert } from '../lib/assert.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import { ErrorCode, errorInfo } from '../protocol/errors.ts';
 import type { ResponseOf } from '../protocol/messages/index.ts';
@@ -73,6 +74,23 @@ export function watchTopic(view: ClusterView, name: string): TopicView {
     view.topics.set(name, topic);
   }
   return topic;
+}
+
+/** Somebody has heard of this leader epoch: no earlier leader is believed. */
+export function expectEpoch(view: ClusterView, name: string, index: number, leaderEpoch: number): void {
+  assert(index >= 0 && index < PARTITIONS_MAX, 'a partition has a number');
+  const partition = partitionAt(watchTopic(view, name), index);
+  partition.leaderEpoch = Math.max(partition.leaderEpoch, leaderEpoch);
+}
+
+function partitionAt({ partitions }: TopicView, index: number): PartitionView {
+  while (partitions.length <= index) partitions.push({ leader: -1, leaderEpoch: -1, doubted: false });
+  return partitions[index] as PartitionView;
+}
+
+/** The latest leader epoch of a partition that the client has heard of; -1 for none. */
+export function knownEpoch(view: ClusterView, name: string, index: number): number {
+  return view.topics.get(name)?.partitions[index]?.leaderEpoch ?? -1;
 }
 
 /** Who leads a partition, if that is known and not doubted. */
@@ -148,10 +166,7 @@ function learnTopic(topic: TopicView, told: ResponseOf<3>['topics'][number]): vo
   }
   for (const { partitionIndex, leaderId, leaderEpoch } of told.partitions) {
     if (partitionIndex < 0 || partitionIndex >= PARTITIONS_MAX) continue;
-    while (topic.partitions.length <= partitionIndex) {
-      topic.partitions.push({ leader: -1, leaderEpoch: -1, doubted: false });
-    }
-    const partition = topic.partitions[partitionIndex] as PartitionView;
+    const partition = partitionAt(topic, partitionIndex);
     // Versions below 7 tell no epoch: the answer is taken as it is.
     if (leaderEpoch >= 0 && leaderEpoch < partition.leaderEpoch) continue;
     partition.leader = leaderId;

@@ -22,12 +22,12 @@ const EARLIEST = -2;
 /** The first version of Fetch whose topics go by id. */
 const TOPIC_IDS_SINCE = 13;
 
-/** What the reader wants of a partition's leader now. */
-export function wishOf(reader: Reader, { leaderEpoch, topicId }: Leader): FetchWish {
-  const { topic, partition, maxWaitMs, minBytes, maxBytes, isolation } = reader.options;
+/** What the reader wants of a partition's leader now, or of a replica nearby. */
+export function wishOf(reader: Reader, { leaderEpoch, topicId }: Leader, isNearby: boolean): FetchWish {
+  const { topic, partition, maxWaitMs, minBytes, maxBytes, isolation, rack = '' } = reader.options;
   const isolationLevel = isolation === 'readCommitted' ? 1 : 0;
-  const offset = reader.position;
-  return { topic, topicId, partition, leaderEpoch, offset, maxWaitMs, minBytes, maxBytes, isolationLevel };
+  const asked = { topic, topicId, partition, leaderEpoch, offset: reader.position };
+  return { ...asked, maxWaitMs, minBytes, maxBytes, isolationLevel, rackId: rack, isNearby };
 }
 
 /** Makes the call of the phase; its ticket, or -1 if the broker speaks no version of it that we do. */

@@ -11,10 +11,9 @@
  * whose checksum is wrong. A crash loses the reader; whoever keeps its position can start another one there.
  */
 import { backoffMs } from '../channel/backoff.ts';
-import { type Address, type Answer, answerBody, type ChannelEvent, canCall, openPeer } from '../channel/channel.ts';
+import { type Answer, answerBody, type ChannelEvent, canCall, openPeer } from '../channel/channel.ts';
 import { assert } from '../lib/assert.ts';
-import type { Ids } from '../lib/ids.ts';
-import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
+import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode, errorInfo } from '../protocol/errors.ts';
 import {
   addTopic,
@@ -37,56 +36,13 @@ import {
   noSession,
   readBatches,
 } from './fetch-call.ts';
-import { doubtLeader, leaderOf, learnLeader } from './metadata.ts';
+import { doubtLeader, expectEpoch, leaderOf, learnLeader } from './metadata.ts';
+import { type Nearby, nearbyOf, sourceOf } from './nearby.ts';
 import { doubtsLeader } from './outcomes.ts';
 import { call, FETCH, LIST_OFFSETS, OFFSET_FOR_LEADER_EPOCH, REQUEST_TIMEOUT_MS, wishOf } from './reader-calls.ts';
+import type { ReaderEvent, ReaderInput, ReaderOptions } from './reader-options.ts';
 
-/** How a reader behaves; all of it plain data. */
-export interface ReaderOptions {
-  readonly clientId: string;
-  readonly ids: Ids;
-  readonly bootstrap: readonly Address[];
-  readonly topic: string;
-  readonly partition: number;
-  /** An offset, or an end of the log. */
-  readonly from: number | 'earliest' | 'latest';
-  readonly isolation: 'readUncommitted' | 'readCommitted';
-  /** How long the broker may hold a fetch that finds less than `minBytes`. */
-  readonly maxWaitMs: number;
-  readonly minBytes: number;
-  readonly maxBytes: number;
-  readonly seed: number;
-  /** Where to go on when the position is outside of the log; default 'none': a fatal error. */
-  readonly reset?: 'none' | 'earliest' | 'latest';
-  /** Default 30 s. */
-  readonly requestTimeoutMs?: number;
-  /** Default 100 ms. */
-  readonly retryBackoffMs?: number;
-  /** Whether asking for a missing topic may create it; default false. */
-  readonly createsTopics?: boolean;
-}
-
-/** A transaction whose records in this partition, from this offset on, must not be shown. */
-export interface AbortedTransaction {
-  readonly producerId: number;
-  readonly firstOffset: number;
-}
-
-/** What a reader tells. */
-export type ReaderEvent =
-  /** One whole v2 batch, its checksum right, as a view; records below `fromOffset` are not for the caller. */
-  | {
-      readonly kind: 'batch';
-      readonly bytes: Uint8Array;
-      readonly fromOffset: number;
-      readonly highWatermark: number;
-      readonly aborted: readonly AbortedTransaction[];
-    }
-  /** After a fatal error the reader stands still until `seekReader`. */
-  | { readonly kind: 'error'; readonly error: number; readonly message: string; readonly fatal: boolean };
-
-/** What a reader is told. */
-export type ReaderInput = NetworkInput | { readonly kind: 'wake' };
+export type { AbortedTransaction, ReaderEvent, ReaderInput, ReaderOptions } from './reader-options.ts';
 
 /**
  * What the reader does next. locate: find `goal`. validate: ask where the epoch of the last batch ended. fetch: read.
@@ -112,6 +68,8 @@ export interface Reader {
   paused: boolean;
   isClosed: boolean;
   readonly session: FetchSession;
+  /** The replica that the leader has sent us to; null for none. */
+  nearby: Nearby | null;
   /** The call that is out; 0 for none. */
   ticket: number;
   /** What the call that is out was about. */
@@ -134,7 +92,8 @@ export function createReader(options: ReaderOptions): Reader {
   const shared = { ...options, requestTimeoutMs, retryBackoffMs, createsTopics, inFlightMax: IN_FLIGHT_MAX };
   const cluster = createCluster(shared);
   addTopic(cluster, options.topic);
-  const { from } = options;
+  const { from, fromEpoch = -1 } = options;
+  if (fromEpoch >= 0) expectEpoch(cluster.view, options.topic, options.partition, fromEpoch);
   return {
     options,
     cluster,
@@ -147,6 +106,7 @@ export function createReader(options: ReaderOptions): Reader {
     paused: false,
     isClosed: false,
     session: noSession(),
+    nearby: null,
     ticket: 0,
     wish: null,
     retryAtMs: 0,
@@ -163,6 +123,7 @@ export function stepReader(reader: Reader, env: Env, input: ReaderInput, out: Ou
   const told: ChannelEvent[] = [];
   stepCluster(reader.cluster, env, input, out, told);
   for (const event of told) {
+    if (event.kind === 'down' && event.peer === reader.nearby?.peer) reader.nearby = null;
     if (event.kind !== 'answered' && event.kind !== 'lost') continue;
     if (event.ticket !== reader.ticket) continue;
     const { wish } = reader;
@@ -270,10 +231,18 @@ function fetched(reader: Reader, env: Env, event: Answer, wish: FetchWish, event
   }
   if (answer.errorCode === ErrorCode.NONE) {
     taken(reader, env, answer, wish, events);
+    if (answer.preferredReadReplica >= 0 && !wish.isNearby) turnTo(reader, env, answer.preferredReadReplica);
     return;
   }
   // The broker may leave a partition with an error out of the session's next answers.
   endSession(reader.session);
+  if (wish.isNearby) {
+    // Whatever it is, the leader knows better.
+    env.reached('reader.nearbyLeft');
+    reader.nearby = null;
+    retryLater(reader, env);
+    return;
+  }
   if (wish.offset !== reader.position || reader.phase !== 'fetch') return;
   if (answer.errorCode === ErrorCode.OFFSET_OUT_OF_RANGE) {
     outOfRange(reader, errorInfo(answer.errorCode).message, events);
@@ -283,6 +252,19 @@ function fetched(reader: Reader, env: Env, event: Answer, wish: FetchWish, event
   if (learnLeader(reader.cluster.view, at, answer.currentLeader, body.nodeEndpoints)) return;
   if (answer.errorCode === ErrorCode.CORRUPT_MESSAGE) complain(reader, events);
   troubled(reader, env, answer.errorCode, events);
+}
+
+/** The leader names a replica that is nearer. */
+function turnTo(reader: Reader, env: Env, nodeId: number): void {
+  const { cluster } = reader;
+  reader.nearby = nearbyOf(cluster.view, nodeId, env.nowMs);
+  endSession(reader.session);
+  if (reader.nearby !== null) {
+    env.reached('reader.nearby');
+    return;
+  }
+  markStale(cluster);
+  retryLater(reader, env);
 }
 
 function complain(reader: Reader, events: ReaderEvent[]): void {
@@ -339,12 +321,13 @@ function ask(reader: Reader, env: Env, out: Outbox, events: ReaderEvent[]): void
     markStale(cluster);
     return;
   }
-  openPeer(cluster.channel, env, leader.address, out);
-  if (!canCall(cluster.channel, leader.peer)) return;
   const isNewLeader = reader.positionEpoch >= 0 && leader.leaderEpoch > reader.validatedEpoch;
   if (reader.phase === 'fetch' && isNewLeader) reader.phase = 'validate';
-  const wish = wishOf(reader, leader);
-  const ticket = call(reader, env, leader.peer, wish, out);
+  const source = reader.phase === 'fetch' ? sourceOf(leader, reader.nearby, env.nowMs) : leader;
+  openPeer(cluster.channel, env, source.address, out);
+  if (!canCall(cluster.channel, source.peer)) return;
+  const wish = wishOf(reader, source, source !== leader);
+  const ticket = call(reader, env, source.peer, wish, out);
   if (ticket < 0) {
     troubled(reader, env, ErrorCode.UNSUPPORTED_VERSION, events);
     return;

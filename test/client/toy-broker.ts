@@ -172,18 +172,25 @@ function fetch(toy: Toy, broker: number, version: number, body: RequestOf<1>, er
       if (partition === undefined) return { ...none, errorCode: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION };
       if (error !== 0) return { ...none, errorCode: error };
       const currentLeader = { leaderId: partition.leader, leaderEpoch: partition.leaderEpoch };
-      if (partition.leader !== broker) return { ...none, errorCode: ErrorCode.NOT_LEADER_OR_FOLLOWER, currentLeader };
+      const { nearby } = toy.options;
+      const isNearby = partition.leader !== broker && nearby?.broker === broker;
+      if (partition.leader !== broker && !isNearby) {
+        return { ...none, errorCode: ErrorCode.NOT_LEADER_OR_FOLLOWER, currentLeader };
+      }
       if (currentLeaderEpoch >= 0 && currentLeaderEpoch < partition.leaderEpoch) {
         return { ...none, errorCode: ErrorCode.FENCED_LEADER_EPOCH };
       }
-      const end = endOf(partition);
+      const end = Math.min(endOf(partition), isNearby ? (nearby?.end ?? 0) : Number.POSITIVE_INFINITY);
+      if (!isNearby && nearby !== undefined && toy.up.has(nearby.broker) && body.rackId === nearby.rack) {
+        return { ...none, errorCode: 0, highWatermark: end, preferredReadReplica: nearby.broker };
+      }
       if (fetchOffset < partition.startOffset || fetchOffset > end) {
         return { ...none, errorCode: ErrorCode.OFFSET_OUT_OF_RANGE };
       }
       const parts: Uint8Array[] = [];
       for (const stored of partition.log) {
         if (stored.baseOffset + stored.count <= fetchOffset) continue;
-        if (parts.length >= 3) break;
+        if (parts.length >= 3 || stored.baseOffset >= end) break;
         parts.push(stored.bytes);
       }
       if (parts.length === 0) waitMs = body.maxWaitMs;
