@@ -100,7 +100,7 @@ export function createCheckpoints(owner: number): Checkpoints {
     sliceMs: 0,
     highWatermarkTicket: 0,
     recoveryTicket: 0,
-    starts: { ticket: 0, writing: [], next: [] },
+    starts: { ticket: 0, writing: [], next: [], awaited: new Map() },
     files: new Map([RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS].map((name) => [name, createFile()])),
     dropping: new Map(),
     lowering: createLowering(),

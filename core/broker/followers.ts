@@ -27,11 +27,13 @@ import {
   unfollow,
 } from '../replication/fetcher.ts';
 import type { Followed } from '../replication/followed.ts';
+import { type Absent, createAbsent, findNode, missNode } from './absent.ts';
 import { brokerAddress } from './addresses.ts';
 import { noteCommitted } from './checkpoints.ts';
+import { wantStart } from './delete-records.ts';
 import { markCommitted } from './fetch.ts';
 import { lowerCheckpoints } from './lowering.ts';
-import { takeEvents, touch } from './partitions.ts';
+import { touch } from './partitions.ts';
 import { callPeer, type PeerOutcome } from './peers.ts';
 import type { Lowered, Node, Partition } from './state.ts';
 
@@ -45,12 +47,14 @@ export interface Followers extends Timed {
   readonly fetchers: Map<number, Fetcher>;
   /** Those that may have something to send before the step ends. */
   readonly touched: Set<Fetcher>;
+  /** Leaders that have gone. */
+  readonly absent: Absent;
 }
 
 /** Follows nobody. */
 export function createFollowers(): Followers {
   const timed = { deadlineMs: Number.POSITIVE_INFINITY, heapIndex: -1 };
-  return { kind: 'followers', ...timed, fetchers: new Map(), touched: new Set() };
+  return { kind: 'followers', ...timed, fetchers: new Map(), touched: new Set(), absent: createAbsent() };
 }
 
 /** The fetcher may have something to send. */
@@ -142,6 +146,8 @@ export function answerFetcher(
 ): void {
   const fetcher = node.followers.fetchers.get(caller.leaderId);
   if (fetcher === undefined || !isFetching(node)) return;
+  if ('response' in outcome) findNode(node, caller.leaderId);
+  else if (outcome.failure !== 'timedOut') missNode(node, env, caller.leaderId);
   const isFetch = fetcher.calls.some(({ ticket }) => ticket === caller.ticket);
   if (isFetch && 'response' in outcome) noteBrought(node, outcome.response as FetchResponse);
   const events: FetcherEvent[] = [];
@@ -188,8 +194,7 @@ function takeFetcherEvents(node: Node, env: Env, events: readonly FetcherEvent[]
     } else if (event.kind === 'lower') {
       lowerCheckpoints(node, env, partition, { offset: event.offset, isReset: event.isReset }, out);
     } else {
-      node.events.push(event.event);
-      takeEvents(node, env, partition, out);
+      wantStart(node, env, { wait: null, reply: null, partition, offset: event.offset }, out);
     }
     touch(node, partition);
   }

@@ -71,7 +71,7 @@ export function settleInSync(node: Node, env: Env, partition: Partition): number
   }
   const isr = wantedChange(leader, image.cluster.brokers, env.nowMs);
   if (isr !== null) {
-    env.reached('broker.isr_proposed');
+    env.reached(isr.length < leader.inSync.isr.length ? 'replication.in_sync.shrink' : 'replication.in_sync.grow');
     propose(inSync.alterer, topic.id, index, leader.inSync, isr);
     inSync.isTouched = true;
   }
@@ -118,7 +118,7 @@ function takeAltererEvents(node: Node, env: Env, events: readonly AltererEvent[]
     }
     const partition = node.topics.byId.get(event.topicId)?.partitions[event.index] ?? null;
     if (partition === null) continue;
-    takePartitionState(partition.leader, event.state, env.nowMs, node.finished);
+    takePartitionState(partition.leader, env, event.state, node.finished);
     touch(node, partition);
   }
 }

@@ -56,7 +56,7 @@ export function settleRole(node: Node, env: Env, partition: Partition, out: Outb
   touch(node, partition);
   noteDirectory(node, partition, image);
   if (image.leaderEpoch <= partition.leaderEpoch) {
-    takePartitionState(leader, image, env.nowMs, node.finished);
+    takePartitionState(leader, env, image, node.finished);
     return;
   }
   partition.leaderEpoch = image.leaderEpoch;

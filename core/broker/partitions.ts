@@ -27,6 +27,7 @@ import { finishLookup } from './api/02-list-offsets.ts';
 import type { TopicConfig } from './apply-image.ts';
 import { bootPartitionOpened } from './boot.ts';
 import { noteCommitted } from './checkpoints.ts';
+import { settleAwaited } from './delete-records.ts';
 import { exitNode } from './exit.ts';
 import { markCommitted, markWritten, takeRead } from './fetch.ts';
 import { readOn, recountAhead } from './fetch-ahead.ts';
@@ -126,7 +127,9 @@ export function settlePartition(node: Node, env: Env, partition: Partition): voi
     if (leader.inSync !== null) markWritten(node, partition);
     leaderMs = settleInSync(node, env, partition);
   }
-  setDeadline(node.deadlines, partition, Math.min(logDeadlineMs(log), leaderMs));
+  const { awaited } = node.checkpoints.starts;
+  const startsMs = awaited.size === 0 ? Number.POSITIVE_INFINITY : settleAwaited(node, env, partition);
+  setDeadline(node.deadlines, partition, Math.min(logDeadlineMs(log), leaderMs, startsMs));
   countRecent(node, partition);
   checkLog(log);
   checkLeader(leader);

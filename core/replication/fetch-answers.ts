@@ -8,7 +8,6 @@
 import { nextTicket } from '../lib/ids.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { appendAsFollower } from '../log/log.ts';
-import type { LogEvent } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { FetchResponse } from '../protocol/messages/01-fetch.ts';
 import type { ListOffsetsResponse } from '../protocol/messages/02-list-offsets.ts';
@@ -21,10 +20,11 @@ import {
   type Fetcher,
   type FetcherEvent,
   followedKey,
+  followStart,
   leave,
   startCut,
 } from './fetcher.ts';
-import { divergingCut, type Followed, followStart, isBelowLog, raiseWatermark, WAIT_MS_MIN } from './followed.ts';
+import { divergingCut, type Followed, isBelowLog, raiseWatermark, WAIT_MS_MIN } from './followed.ts';
 
 const LATEST = -1;
 const EARLIEST = -2;
@@ -121,11 +121,8 @@ function takePartition(fetcher: Fetcher, env: Env, followed: Followed, answer: A
   }
   if (answer.highWatermark > followed.leaderHighWatermark) followed.leaderHighWatermark = answer.highWatermark;
   if (raiseWatermark(followed)) sinks.events.push({ kind: 'watermark', followed });
-  if (answer.logStartOffset > followed.log.start) {
-    const said: LogEvent[] = [];
-    followStart(followed, answer.logStartOffset, sinks.out, said);
-    for (const event of said) sinks.events.push({ kind: 'log', followed, event });
-  }
+  followed.leaderStart = answer.logStartOffset;
+  followStart(followed, sinks.events);
 }
 
 /** False when nothing of it was taken. */

@@ -16,7 +16,7 @@ import type { Ids } from '../lib/ids.ts';
 import { nextTicket } from '../lib/ids.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { latestEpoch, resetTo, truncateTo } from '../log/log.ts';
+import { deleteBelow, latestEpoch, resetTo, truncateTo } from '../log/log.ts';
 import type { LogEvent } from '../log/types.ts';
 import type { FetchRequest } from '../protocol/messages/01-fetch.ts';
 import { type Call, FETCH_KEY } from './calls.ts';
@@ -26,6 +26,7 @@ import {
   type FollowOptions,
   firstStage,
   raiseWatermark,
+  startToWrite,
   WAIT_MS_MIN,
 } from './followed.ts';
 
@@ -88,8 +89,8 @@ export type FetcherEvent =
   | Call
   /** The high watermark of a followed partition has moved. */
   | { readonly kind: 'watermark'; readonly followed: Followed }
-  /** What the log has said at once, because files of it were removed. */
-  | { readonly kind: 'log'; readonly followed: Followed; readonly event: LogEvent }
+  /** Write down, durably, that the log begins at `offset`, then call `startFollowed`; or `giveUpStart`. */
+  | { readonly kind: 'start'; readonly followed: Followed; readonly offset: number }
   /**
    * Lower what the checkpoints say of this partition to `offset`, durably (see core/log/truncate.ts), then call
    * `cutFollowed`. With `isReset` the log will begin at `offset`.
@@ -138,6 +139,7 @@ export function followEpoch(fetcher: Fetcher, followed: Followed, leaderEpoch: n
   leave(fetcher, followed);
   followed.leaderEpoch = leaderEpoch;
   followed.leaderHighWatermark = -1;
+  followed.leaderStart = -1;
   followed.retryMs = WAIT_MS_MIN;
   followed.stage = firstStage(followed.log);
   if (followed.stage === 'ready') beReady(fetcher, followed);
@@ -223,6 +225,7 @@ export function takeFollowedEvent(
   switch (event.kind) {
     case 'durable':
       if (raiseWatermark(followed)) events.push({ kind: 'watermark', followed });
+      followStart(followed, events);
       if (followed.stage === 'syncing' && log.durable >= log.end) beReady(fetcher, followed);
       break;
     case 'cutBack':
@@ -240,6 +243,33 @@ export function takeFollowedEvent(
     default:
       break;
   }
+}
+
+/** What is committed below the start of the leader's log is not kept here either. */
+export function followStart(followed: Followed, events: FetcherEvent[]): void {
+  const offset = startToWrite(followed);
+  if (offset >= 0) events.push({ kind: 'start', followed, offset });
+}
+
+/** That the log begins at `offset` is written down: it does, and the leader is told, which may be waiting for it. */
+export function startFollowed(
+  fetcher: Fetcher,
+  followed: Followed,
+  offset: number,
+  out: Outbox,
+  events: LogEvent[],
+): void {
+  giveUpStart(followed);
+  const { log, highWatermark } = followed;
+  if (!isFollowed(fetcher, followed) || log.state !== 'open' || log.truncation !== null) return;
+  if (offset > highWatermark) return;
+  deleteBelow(log, offset, out, events);
+  if (followed.stage === 'ready') fetcher.changed.add(followed);
+}
+
+/** The start could not be written down, or is not wanted any more. */
+export function giveUpStart(followed: Followed): void {
+  followed.wantedStart = -1;
 }
 
 /** When the fetcher has something to do by itself, `env.nowMs`. */

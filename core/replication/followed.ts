@@ -10,10 +10,8 @@
  * unclean election). A diverging log is cut before the watermark of the leader is believed (KAFKA-14704).
  */
 
-import type { Outbox } from '../lib/world.ts';
 import type { Log } from '../log/log.ts';
-import { deleteBelow, endOffsetForEpoch, keepTail } from '../log/log.ts';
-import type { LogEvent } from '../log/types.ts';
+import { endOffsetForEpoch, keepTail } from '../log/log.ts';
 
 /** The state of a partition that this node follows. */
 export interface Followed {
@@ -27,6 +25,10 @@ export interface Followed {
   highWatermark: number;
   /** What the leader has said last; it may lie above what is synced here. */
   leaderHighWatermark: number;
+  /** Where the leader's log begins, as it has said last; -1 before. */
+  leaderStart: number;
+  /** The start that the owner is writing down; -1 for none. */
+  wantedStart: number;
   stage: 'ready' | 'syncing' | 'lowering' | 'cutting' | 'asking' | 'waiting';
   /** Number of the request that told the leader of this stage; 0: none has. Answers to earlier ones are not for it. */
   listedIn: number;
@@ -63,6 +65,8 @@ export function createFollowed(options: FollowOptions): Followed {
     ...options,
     highWatermark: Math.min(options.highWatermark, log.durable),
     leaderHighWatermark: -1,
+    leaderStart: -1,
+    wantedStart: -1,
     stage: firstStage(log),
     listedIn: 0,
     isInSession: false,
@@ -101,9 +105,13 @@ export function raiseWatermark(followed: Followed): boolean {
   return true;
 }
 
-/** The leader's log begins at `leaderStart`: what is committed below it is not kept here either. */
-export function followStart(followed: Followed, leaderStart: number, out: Outbox, events: LogEvent[]): void {
-  const { log, highWatermark } = followed;
-  if (leaderStart <= log.start || leaderStart > highWatermark) return;
-  deleteBelow(log, leaderStart, out, events);
+/**
+ * Where this log is to begin because the leader's does, once the owner has written that down; -1 for nowhere new. What
+ * is not known to be committed stays: it may yet have to be cut.
+ */
+export function startToWrite(followed: Followed): number {
+  const { leaderStart, wantedStart, log, highWatermark } = followed;
+  if (leaderStart <= Math.max(log.start, wantedStart) || leaderStart > highWatermark) return -1;
+  followed.wantedStart = leaderStart;
+  return leaderStart;
 }

@@ -11,6 +11,8 @@
  * - `pending` is the set that was proposed on top of it, at most one at a time; null when there is none.
  * - The high watermark is at or below the fetch offset of every follower in either set, and of each that is about to
  *   join (it is caught up and eligible), or one could never catch up with a busy leader.
+ * - A follower joins only once its log begins no lower than the leader's: one that came to lead would bring deleted
+ *   records back.
  * - The high watermark does not move while fewer replicas are in sync than are wanted (KIP-966): what so few hold may
  *   be lost with them.
  *
@@ -75,6 +77,8 @@ export interface InSync {
   leaderRecoveryState: number;
   /** Where the leader's epoch began in its log: a follower below it does not have all that was committed. */
   epochStart: number;
+  /** Where the leader's log begins, as it was when it was last asked for a change of the set. */
+  logStart: number;
   readonly followers: Map<number, Follower>;
   pending: Proposal | null;
   /** replica.lag.time.max.ms */
@@ -102,6 +106,7 @@ export function createInSync(
     isr: state.isr,
     leaderRecoveryState: state.leaderRecoveryState,
     epochStart: logEnd,
+    logStart: 0,
     followers: new Map(),
     pending: null,
     lagMaxMs,
@@ -236,6 +241,7 @@ export function wantsToGrow(
     if (follower === undefined || !isEligible(follower, brokers)) return false;
     const { fetchOffset } = follower;
     if (fetchOffset < highWatermark || fetchOffset < inSync.epochStart) return false;
+    if (follower.logStart < inSync.logStart) return false;
     // One that was just dropped for its lag does not come back because the watermark stands still.
     return isCaughtUp(follower, logEnd, nowMs, inSync.lagMaxMs);
   };
@@ -262,6 +268,15 @@ export function wantsToShrink(inSync: InSync, logEnd: number, nowMs: number): re
     inSync.lagMs = Math.min(inSync.lagMs, isKept ? follower.caughtUpMs + lagMaxMs + 1 : nowMs + lagMaxMs);
   }
   return inSync.pending === null && kept.length < inSync.isr.length ? kept : null;
+}
+
+/** Where the logs of all replicas begin that are in sync, or may be: below it nothing comes back. */
+export function lowestStart(inSync: InSync, ownStart: number): number {
+  let lowest = ownStart;
+  for (const follower of inSync.followers.values()) {
+    if (countsAsInSync(inSync, follower.id)) lowest = Math.min(lowest, follower.logStart);
+  }
+  return lowest;
 }
 
 /** Asserts the invariants. */

@@ -132,14 +132,14 @@ export function takeLead<W extends Waiter>(leader: Leader<W>, epoch: number, lea
 /** A later word of the controller about the in-sync set under this leader's epoch. False when it says nothing new. */
 export function takePartitionState<W extends Waiter>(
   leader: Leader<W>,
+  env: Env,
   state: PartitionState,
-  nowMs: number,
   finished: W[],
 ): boolean {
   const { inSync } = leader;
   if (inSync === null || state.leaderEpoch !== leader.epoch || !state.isr.includes(inSync.self)) return false;
-  if (!takeState(inSync, state, nowMs)) return false;
-  if (isShort(leader)) failTooFew(leader, finished);
+  if (!takeState(inSync, state, env.nowMs)) return false;
+  if (isShort(leader)) failTooFew(leader, env, finished);
   return true;
 }
 
@@ -150,13 +150,25 @@ export function isShort<W extends Waiter>({ inSync, inSyncMin }: Leader<W>): boo
 }
 
 /** What so few hold does not count as committed: who waits for all is told, and may try again. */
-function failTooFew<W extends Waiter>(leader: Leader<W>, finished: W[]): void {
+function failTooFew<W extends Waiter>(leader: Leader<W>, env: Env, finished: W[]): void {
   const { appends } = leader;
   const text = 'the in-sync set shrank below min.insync.replicas after the append';
   for (let i = 0; i < appends.size; i++) {
     const append = queueAt(appends, i);
-    if (append.isAll) fail(append, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, text, finished);
+    if (!append.isAll || append.waiter === null) continue;
+    env.reached('replication.too_few_after_append');
+    fail(append, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, text, finished);
   }
+}
+
+/** Everyone who waits is told `error` now. The batches stay in the log, and may be committed later. */
+export function failWaiting<W extends Waiter>(
+  { appends }: Leader<W>,
+  error: ErrorCode,
+  message: string,
+  finished: W[],
+): void {
+  for (let i = 0; i < appends.size; i++) fail(queueAt(appends, i), error, message, finished);
 }
 
 /**
@@ -170,6 +182,7 @@ export function wantedChange<W extends Waiter>(
 ): readonly number[] | null {
   const { inSync, log, highWatermark } = leader;
   if (inSync === null) return null;
+  inSync.logStart = log.start;
   return wantsToShrink(inSync, log.end, nowMs) ?? wantsToGrow(inSync, brokers, highWatermark, log.end, nowMs);
 }
 
@@ -209,6 +222,7 @@ export function appendToLeader<W extends Waiter>(
   const { acks, answer, waiter, untilMs, records } = request;
   if (leader.epoch < 0) return refuse(answer, ErrorCode.NOT_LEADER_OR_FOLLOWER, null);
   if (acks === -1 && isShort(leader)) {
+    env.reached('replication.too_few');
     return refuse(answer, ErrorCode.NOT_ENOUGH_REPLICAS, null);
   }
   if (leader.appends.size >= APPENDS_MAX) {

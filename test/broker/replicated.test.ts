@@ -11,6 +11,8 @@ import type { Changes } from './toy-world.ts';
 
 const READY_MS = 5_000;
 const CREATE = 19;
+const DELETE_RECORDS = 21;
+const STARTS = '/data/node/log-start-offset-checkpoint';
 
 type Made = ResponseOf<0>['responses'][number]['partitionResponses'][number];
 
@@ -141,6 +143,51 @@ describe('a record of a topic with three replicas', () => {
     cluster.start(first);
     cluster.until(() => isrAt(cluster, leaderOf(cluster)).length === 3, 20_000);
     expect(partitionAt(cluster, first).log.end).toBe(3);
+  });
+});
+
+describe('records that are deleted', () => {
+  function deletion(offset: number, timeoutMs = 5_000) {
+    return { topics: [{ name: 'orders', partitions: [{ partitionIndex: 0, offset }] }], timeoutMs };
+  }
+
+  function remove(cluster: ToyCluster, id: number, offset: number, timeoutMs?: number) {
+    const answer = cluster.ask(id, cluster.connect(id), DELETE_RECORDS, 2, deletion(offset, timeoutMs));
+    return answer.topics[0]?.partitions[0];
+  }
+
+  test('stay deleted when their leader has died: all in sync have written down where the log begins', () => {
+    const cluster = replicated();
+    const first = leaderOf(cluster);
+    for (const value of ['a', 'b', 'c', 'd']) expect(send(cluster, first, [value])).toMatchObject({ errorCode: 0 });
+    cluster.pass(1_000);
+    expect(remove(cluster, first, 3)).toMatchObject({ errorCode: 0, lowWatermark: 3 });
+    for (const id of cluster.living) {
+      expect(partitionAt(cluster, id).log.start).toBe(3);
+      const lines = new TextDecoder().decode(cluster.world(id).files.get(STARTS)?.bytes);
+      expect(lines).toContain('orders 0 3');
+    }
+    cluster.kill(first, 'power');
+    cluster.until(() => leaderOf(cluster) > 0);
+    const second = leaderOf(cluster);
+    expect(partitionAt(cluster, second).log.start).toBe(3);
+    cluster.start(first);
+    cluster.until(() => isrAt(cluster, second).length === 3);
+    expect(partitionAt(cluster, first).log.start).toBe(3);
+  });
+
+  test('are not said to be deleted while a replica in sync has not heard of it, for as long as the client waits', () => {
+    const cluster = replicated();
+    const leader = leaderOf(cluster);
+    for (const value of ['a', 'b', 'c']) expect(send(cluster, leader, [value])).toMatchObject({ errorCode: 0 });
+    cluster.pass(1_000);
+    const [away = 0] = cluster.living.filter((id) => id !== leader);
+    cluster.alone.add(away);
+    expect(remove(cluster, leader, 2, 1_000)).toMatchObject({ errorCode: ErrorCode.REQUEST_TIMED_OUT });
+    cluster.alone.delete(away);
+    cluster.until(() => partitionAt(cluster, away).log.start === 2, 60_000);
+    cluster.until(() => isrAt(cluster, leaderOf(cluster)).length === 3, 60_000);
+    expect(remove(cluster, leaderOf(cluster), 2)).toMatchObject({ errorCode: 0, lowWatermark: 2 });
   });
 });
 

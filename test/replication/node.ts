@@ -24,6 +24,7 @@ import {
   follow,
   followEpoch,
   pumpFetcher,
+  startFollowed,
   takeFollowedEvent,
   unfollow,
 } from '../../core/replication/fetcher.ts';
@@ -234,7 +235,7 @@ function applyState(node: TestNode, part: Part, later: PartState | null): void {
   const finished: Producer[] = [];
   if (!isNew) {
     // A change of the partition epoch alone touches neither fetchers nor where the epoch began (KAFKA-13790).
-    takePartitionState(leader, state, node.env.nowMs, finished);
+    takePartitionState(leader, node.env, state, finished);
     for (const producer of finished) producer.answered();
     return;
   }
@@ -305,6 +306,10 @@ function takeFetcherEvents(node: TestNode, events: readonly FetcherEvent[]): voi
   for (const event of events) {
     if (event.kind === 'call') node.call(event);
     if (event.kind === 'lower') node.lowers.push(event);
+    if (event.kind === 'start') {
+      const fetcher = node.fetchers.get(node.parts[event.followed.index]?.state?.leader ?? -1);
+      if (fetcher !== undefined) startFollowed(fetcher, event.followed, event.offset, node.out, []);
+    }
   }
 }
 
@@ -314,7 +319,7 @@ function takeAltererEvents(node: TestNode, events: readonly AltererEvent[]): voi
     else {
       const part = node.parts[event.index] as Part;
       const finished: Producer[] = [];
-      takePartitionState(part.leader, event.state, node.env.nowMs, finished);
+      takePartitionState(part.leader, node.env, event.state, finished);
       for (const producer of finished) producer.answered();
     }
   }

@@ -1,10 +1,11 @@
 /**
- * DeleteRecords: v0–2. Records below an offset go; -1 means all that readers can see. Answered when that is durable.
+ * DeleteRecords: v0–2. Records below an offset go; -1 means all that readers can see. Answered when that is durable, on
+ * all replicas in sync.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { DeleteRecordsRequest } from '../../protocol/messages/21-delete-records.ts';
-import { finishOne, type StartReply, type StartWait, wantStart } from '../delete-records.ts';
+import { awaitOthers, finishOne, type StartReply, type StartWait, wantStart } from '../delete-records.ts';
 import { missingError } from '../leaders.ts';
 import type { Node, Request } from '../state.ts';
 
@@ -19,8 +20,9 @@ export function handleDeleteRecords(
   out: Outbox,
 ): void {
   const topics: { name: string; partitions: StartReply[] }[] = [];
+  const untilMs = env.nowMs + Math.max(body.timeoutMs, 0);
   // Beside the partitions the request itself counts as one, so that nothing is answered before all have been asked.
-  const wait: StartWait = { request, response: { throttleTimeMs: 0, topics }, remaining: 1 };
+  const wait: StartWait = { request, response: { throttleTimeMs: 0, topics }, remaining: 1, untilMs };
   for (const { name, partitions } of body.topics) {
     const replies = partitions.map(({ partitionIndex, offset }): StartReply => {
       const reply = { partitionIndex, lowWatermark: -1, errorCode: ErrorCode.NONE as number };
@@ -50,6 +52,9 @@ function deleteOne(
   const offset = wanted === TO_HIGH_WATERMARK ? leader.highWatermark : wanted;
   if (leader.epoch < 0) reply.errorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER;
   else if (offset < 0 || offset > leader.highWatermark) reply.errorCode = ErrorCode.OFFSET_OUT_OF_RANGE;
-  else if (offset <= log.start) reply.lowWatermark = log.start;
-  else wantStart(node, env, { wait, partition, offset, reply }, out);
+  else if (offset <= log.start && leader.inSync === null) reply.lowWatermark = log.start;
+  else if (offset <= log.start) {
+    wait.remaining += 1;
+    awaitOthers(node, { wait, partition, offset, reply });
+  } else wantStart(node, env, { wait, partition, offset, reply }, out);
 }
