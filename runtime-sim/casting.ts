@@ -25,6 +25,11 @@ const ADMIN_TIMEOUT_MS = 6_000;
 /** Topics that come and go; the first of them is never deleted. */
 const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
 
+/** Where a node stands, in plans that have racks. */
+export function rackOf({ cluster }: Plan, nodeId: number): string {
+  return `rack-${((nodeId - 1) % cluster.racks) + 1}`;
+}
+
 /** All nodes, another one first for each client. */
 function bootstrapOf({ cluster }: Plan, client: number): Address[] {
   const { nodes } = cluster;
@@ -147,6 +152,8 @@ export function addReader(
       maxWaitMs: 250,
       minBytes: 1,
       maxBytes: mode === 'tail' ? 1_000_000 : 30_000,
+      // A last reader is to see all that is committed, which the leader knows first.
+      rack: mode === 'tail' && plan.cluster.hasRacks ? rackOf(plan, 2) : '',
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
       retryBackoffMs: 50,
     },

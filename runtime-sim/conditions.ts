@@ -17,9 +17,19 @@ export function areInSync(nodes: readonly Actor[], core: readonly Actor[]): bool
   return every(nodes, ({ replicas, isr }) => replicas.every((id) => isr.includes(id) || !ids.includes(id)));
 }
 
+/** Whether nobody waits for this node any more: it is in sync with no partition. */
+export function isGivenUp(nodes: readonly Actor[], lost: Actor): boolean {
+  return every(nodes, ({ isr }) => !isr.includes(lost.actor + 1));
+}
+
 /** Whether each partition is led by the first of its replicas. */
 export function arePreferred(nodes: readonly Actor[]): boolean {
   return every(nodes, ({ replicas, leader }) => replicas[0] === leader);
+}
+
+/** Whether each partition has its replicas in different racks. */
+export function areSpread(nodes: readonly Actor[], rackOf: (nodeId: number) => string): boolean {
+  return every(nodes, ({ replicas }) => new Set(replicas.map(rackOf)).size === replicas.length);
 }
 
 function every(nodes: readonly Actor[], isSo: (partition: PartitionImage) => boolean): boolean {

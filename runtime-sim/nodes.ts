@@ -7,12 +7,14 @@ import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { type MetadataImage, type PartitionImage, topicByName } from '../core/metadata/image.ts';
 import { type Actor, asAnyMachine } from './actor.ts';
-import { NODE_NAMES, PORT, TOPIC } from './casting.ts';
+import { NODE_NAMES, PORT, rackOf, TOPIC } from './casting.ts';
 import type { Plan, Target } from './scenario.ts';
 import { addActor, type World } from './world.ts';
 
 /** Where nodes of a cluster listen for each other's controllers. */
 const CONTROLLER_PORT = 9093;
+/** Sends readers to replicas in their rack. */
+const RACK_AWARE = 'org.apache.kafka.common.replica.RackAwareReplicaSelector';
 /** Of every simulated cluster. */
 const CLUSTER_ID = 'dGlkZW1hcmstY2x1c3Rlcg';
 
@@ -47,6 +49,10 @@ function nodeConfig(plan: Plan, nodeId: number): NodeConfig {
   ]);
   if (plan.cluster.nodes === 1) texts.set('tidemark.topics', `${TOPIC}:${plan.partitions}`);
   else for (const [key, text] of clusterTexts(plan, name)) texts.set(key, text);
+  if (plan.cluster.hasRacks) {
+    texts.set('broker.rack', rackOf(plan, nodeId));
+    texts.set('replica.selector.class', RACK_AWARE);
+  }
   // Not through the parser: a run wants segments far smaller than an operator may.
   return { ...parseSettings(texts).config, ...Object.fromEntries(plan.settings) };
 }

@@ -5,6 +5,7 @@
  * It reads states and disks, and changes nothing.
  */
 import type { Node } from '../core/broker/node.ts';
+import type { Partition } from '../core/broker/state.ts';
 import { offsetOf } from '../core/log/names.ts';
 import { baseOffset, batchEnd, dataViewOf } from '../core/protocol/batch.ts';
 import { metadataFolder } from '../core/raft/names.ts';
@@ -24,9 +25,20 @@ import type { Disk } from './disk/disk.ts';
 import { isFolder, resolve } from './disk/tree.ts';
 import { nodeOf } from './nodes.ts';
 
+/** What was seen last of one replica in one life of its node. */
+interface Seen {
+  isLeader: boolean;
+  epoch: number;
+  start: number;
+  end: number;
+  highWatermark: number;
+}
+
 /** What it remembers. */
 export interface Onlooker {
   readonly judge: ReplicaJudge;
+  /** By what a node keeps of a replica: most steps change nothing of it, and then nothing is judged. */
+  readonly seen: Map<object, Seen>;
   /** Kinds of complaint that were made: the first of each tells the story. */
   readonly complained: Set<string>;
   /** Pairs of replicas that were compared. */
@@ -35,45 +47,98 @@ export interface Onlooker {
 
 /** Nothing was seen. */
 export function createOnlooker(): Onlooker {
-  return { judge: createReplicaJudge(), complained: new Set(), compared: 0 };
+  return { judge: createReplicaJudge(), seen: new Map(), complained: new Set(), compared: 0 };
 }
 
 /** The name of the metadata log, to people. */
 const METADATA = '__cluster_metadata-0';
 
+type Raft = NonNullable<Node['controller']>['quorum']['raft'];
+
 /** Looks at a node after a step of it. */
-export function lookAt({ judge, complained }: Onlooker, history: History, actor: Actor): void {
+export function lookAt(onlooker: Onlooker, history: History, actor: Actor): void {
   const node = nodeOf(actor);
   if (node === null) return;
-  for (const sight of sightsOf(node, actor.life)) {
-    const found = seeReplica(judge, sight);
-    if (found === null || complained.has(found.checker)) continue;
-    complained.add(found.checker);
-    complain(history, found);
-  }
-}
-
-function sightsOf(node: Node, life: number): ReplicaSight[] {
-  const { nodeId } = node;
-  const sights: ReplicaSight[] = [];
-  const raft = node.controller?.quorum.raft;
-  if (raft !== undefined && raft.stage === 'open') {
-    const { log, epoch, highWatermark } = raft;
-    const isLeader = raft.lead !== null;
-    const at = { start: log.start, end: logEnd(raft).offset, highWatermark };
-    sights.push({ log: METADATA, node: nodeId, life, isLeader, epoch, isEpochKept: true, ...at });
+  const raft = raftOf(node);
+  if (raft !== null && isNews(onlooker, raft, raft.lead !== null, raft.epoch, raft.log, raft.highWatermark)) {
+    judge(onlooker, history, sightOfRaft(node, raft, actor.life));
   }
   for (const topic of node.topics.byId.values()) {
     for (const partition of topic.partitions) {
-      if (partition === null) continue;
-      const { leader, followed, log, index } = partition;
-      const isLeader = leader.epoch >= 0;
-      if (!isLeader && followed === null) continue;
+      if (partition === null || !hasRole(partition)) continue;
+      const { leader, followed, log } = partition;
       const epoch = followed?.leaderEpoch ?? leader.epoch;
       const highWatermark = followed?.highWatermark ?? leader.highWatermark;
-      const at = { start: log.start, end: log.end, highWatermark };
-      const name = `${topic.name}-${index} (${topic.id})`;
-      sights.push({ log: name, node: nodeId, life, isLeader, epoch, isEpochKept: false, ...at });
+      if (!isNews(onlooker, partition, leader.epoch >= 0, epoch, log, highWatermark)) continue;
+      judge(onlooker, history, sightOf(node, partition, actor.life));
+    }
+  }
+}
+
+function isNews(
+  { seen }: Onlooker,
+  replica: object,
+  isLeader: boolean,
+  epoch: number,
+  { start, end }: { readonly start: number; readonly end: number },
+  highWatermark: number,
+): boolean {
+  const last = seen.get(replica);
+  if (last === undefined) {
+    seen.set(replica, { isLeader, epoch, start, end, highWatermark });
+    return true;
+  }
+  const isSame =
+    last.highWatermark === highWatermark &&
+    last.end === end &&
+    last.epoch === epoch &&
+    last.isLeader === isLeader &&
+    last.start === start;
+  if (isSame) return false;
+  Object.assign(last, { isLeader, epoch, start, end, highWatermark });
+  return true;
+}
+
+function judge({ judge: memory, complained }: Onlooker, history: History, sight: ReplicaSight): void {
+  const found = seeReplica(memory, sight);
+  if (found === null || complained.has(found.checker)) return;
+  complained.add(found.checker);
+  complain(history, found);
+}
+
+function raftOf({ controller }: Node): Raft | null {
+  const raft = controller?.quorum.raft;
+  return raft === undefined || raft.stage !== 'open' ? null : raft;
+}
+
+function hasRole({ leader, followed }: Partition): boolean {
+  return leader.epoch >= 0 || followed !== null;
+}
+
+function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
+  const { log, epoch, highWatermark } = raft;
+  const isLeader = raft.lead !== null;
+  const at = { start: log.start, end: logEnd(raft).offset, highWatermark };
+  return { log: METADATA, node: node.nodeId, life, isLeader, epoch, isEpochKept: true, ...at };
+}
+
+function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
+  const { topic, leader, followed, log, index } = partition;
+  const isLeader = leader.epoch >= 0;
+  const epoch = followed?.leaderEpoch ?? leader.epoch;
+  const highWatermark = followed?.highWatermark ?? leader.highWatermark;
+  const at = { start: log.start, end: log.end, highWatermark };
+  const name = `${topic.name}-${index} (${topic.id})`;
+  return { log: name, node: node.nodeId, life, isLeader, epoch, isEpochKept: false, ...at };
+}
+
+function sightsOf(node: Node, life: number): ReplicaSight[] {
+  const sights: ReplicaSight[] = [];
+  const raft = raftOf(node);
+  if (raft !== null) sights.push(sightOfRaft(node, raft, life));
+  for (const topic of node.topics.byId.values()) {
+    for (const partition of topic.partitions) {
+      if (partition !== null && hasRole(partition)) sights.push(sightOf(node, partition, life));
     }
   }
   return sights;

@@ -64,9 +64,11 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
 }
 
 function drawCluster(dice: Dice, { cluster }: Scenario): ClusterPlan {
-  if (cluster === undefined) return { nodes: 1, replicas: 1, inSyncMin: 1, tailPpm: 0 };
-  const { nodes, replicas, inSyncMin, tailPpm } = cluster;
-  return { nodes, replicas, inSyncMin, tailPpm: pick(dice, SITE.plan, ENTITY.cluster, tailPpm) };
+  if (cluster === undefined) return { nodes: 1, replicas: 1, inSyncMin: 1, tailPpm: 0, hasRacks: false, racks: 1 };
+  const { nodes, replicas, inSyncMin } = cluster;
+  const tailPpm = pick(dice, SITE.plan, ENTITY.cluster, cluster.tailPpm);
+  const hasRacks = cluster.racks !== undefined || chance(dice, SITE.plan, ENTITY.cluster, 500_000);
+  return { nodes, replicas, inSyncMin, tailPpm, hasRacks, racks: cluster.racks ?? nodes };
 }
 
 function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerPlan {

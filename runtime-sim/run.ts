@@ -63,7 +63,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
   world.network.mood.chunkPpm = plan.chunkPpm;
   world.network.mood.jitterUs = plan.jitterUs;
   world.network.mood.tailPpm = plan.cluster.tailPpm;
-  const history = createHistory(partitionsOf(plan));
+  const history = createHistory(partitionsOf(plan), plan.cluster.nodes > 1);
   const reached = (mark: string): void => world.env.reached(mark);
   const observer = createObserver(history, world, reached);
   const nodes = addNodes(world, plan);

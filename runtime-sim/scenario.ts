@@ -45,21 +45,25 @@ export interface TroubleRange {
   readonly on?: Target;
 }
 
+/** Whom a step of a story strikes: a node, or all that stand in the rack of the leader of the first partition. */
+export type Cast = Target | number | 'rackOfLeader';
+
 /**
  * A step of a story that is told in order. crash, powerLoss, stop: the node goes down and stays down until 'start';
  * cutOff: no other node hears it, nor it them, until 'heal'. `as` is what later steps call it. wait: the run goes on
  * for so long. await: it goes on until something is so; that it is not so in time is a promise broken. Of the nodes
  * that are neither down nor cut off:
  * led: one of them leads each partition; acknowledged: something that was sent since is; inSync: each partition has all
- * its replicas on them in sync; preferred: each is led by the first of its replicas.
+ * its replicas on them in sync; preferred: each is led by the first of its replicas; spread: each has its replicas in
+ * different racks.
  */
 export type ScriptStep =
-  | { readonly act: 'crash' | 'powerLoss' | 'stop' | 'cutOff'; readonly who: Target | number; readonly as: string }
+  | { readonly act: 'crash' | 'powerLoss' | 'stop' | 'cutOff'; readonly who: Cast; readonly as: string }
   | { readonly act: 'start' | 'heal'; readonly as: string }
   | { readonly act: 'wait'; readonly ms: number }
   | {
       readonly act: 'await';
-      readonly what: 'led' | 'acknowledged' | 'inSync' | 'preferred';
+      readonly what: 'led' | 'acknowledged' | 'inSync' | 'preferred' | 'spread';
       readonly withinMs: number;
     };
 
@@ -70,6 +74,8 @@ export interface ClusterRange {
   readonly replicas: number;
   /** min.insync.replicas. */
   readonly inSyncMin: number;
+  /** In how many racks the nodes stand, in turn; absent: half of the seeds give each node a rack of its own. */
+  readonly racks?: number;
   /** How often something on the wire takes many times as long, in a million: drawn from these. */
   readonly tailPpm: readonly number[];
 }
@@ -146,6 +152,10 @@ export interface ClusterPlan {
   readonly replicas: number;
   readonly inSyncMin: number;
   readonly tailPpm: number;
+  /** Nodes stand in racks, and whoever reads at the tail in that of one of them (KIP-392). */
+  readonly hasRacks: boolean;
+  /** How many; as many as nodes unless the scenario says otherwise. */
+  readonly racks: number;
 }
 
 /** A producer as a seed drew it. */

@@ -4,17 +4,18 @@
  */
 import type { Complaint } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
-import { areInSync, areLed, arePreferred, partitionsText } from './conditions.ts';
+import { rackOf } from './casting.ts';
+import { areInSync, areLed, arePreferred, areSpread, partitionsText } from './conditions.ts';
 import { directionKey } from './network/network.ts';
 import { findTarget } from './nodes.ts';
 import { late, type Run, runOn } from './running.ts';
-import type { ScriptStep, Target } from './scenario.ts';
+import type { Cast, ScriptStep } from './scenario.ts';
 import { endLinks } from './trouble/links.ts';
 import { actorOf, crashActor, inputAt, startAt, tellLine } from './world.ts';
 
 /** Plays the steps; what was not so in time, or null. */
 export function playScript(run: Run, steps: readonly ScriptStep[]): Complaint | null {
-  const cast = new Map<string, Actor>();
+  const cast = new Map<string, readonly Actor[]>();
   for (const step of steps) {
     const failure = playStep(run, step, cast);
     if (failure !== null) return failure;
@@ -22,7 +23,7 @@ export function playScript(run: Run, steps: readonly ScriptStep[]): Complaint | 
   return null;
 }
 
-function playStep(run: Run, step: ScriptStep, cast: Map<string, Actor>): Complaint | null {
+function playStep(run: Run, step: ScriptStep, cast: Map<string, readonly Actor[]>): Complaint | null {
   const { world, hooks } = run;
   switch (step.act) {
     case 'wait':
@@ -31,50 +32,62 @@ function playStep(run: Run, step: ScriptStep, cast: Map<string, Actor>): Complai
     case 'await':
       return awaitThat(run, step);
     case 'heal': {
-      const actor = cast.get(step.as);
-      if (actor === undefined) throw new Error('nobody of that name was cut off');
-      run.held.delete(actor.actor);
-      endLinks(world, run.troubles, directionsOf(run, actor));
-      tellLine(world, actor.name, 'is cut off no more');
+      const group = known(cast, step.as);
+      for (const { actor } of group) run.held.delete(actor);
+      endLinks(world, run.troubles, directionsOf(run, group));
+      for (const { name } of group) tellLine(world, name, 'is cut off no more');
       return null;
     }
-    case 'start': {
-      const actor = cast.get(step.as);
-      if (actor === undefined) throw new Error('nobody of that name went down');
-      run.held.delete(actor.actor);
-      if (actor.down !== null) startAt(world, actor, world.nowUs);
+    case 'start':
+      for (const actor of known(cast, step.as)) {
+        run.held.delete(actor.actor);
+        if (actor.down !== null) startAt(world, actor, world.nowUs);
+      }
       return null;
-    }
     case 'cutOff': {
-      const actor = castFor(run, step.who);
-      cast.set(step.as, actor);
-      run.held.add(actor.actor);
-      for (const direction of directionsOf(run, actor)) world.network.cut.add(direction);
-      tellLine(world, actor.name, 'is cut off from all other nodes');
+      const group = castFor(run, step.who);
+      cast.set(step.as, group);
+      for (const { actor } of group) run.held.add(actor);
+      for (const direction of directionsOf(run, group)) world.network.cut.add(direction);
+      for (const { name } of group) tellLine(world, name, 'is cut off from all other nodes');
       return null;
     }
     case 'stop':
     case 'crash':
     case 'powerLoss': {
-      const actor = castFor(run, step.who);
-      cast.set(step.as, actor);
-      run.held.add(actor.actor);
-      if (step.act === 'stop') inputAt(world, actor, { kind: 'stop' }, world.nowUs);
-      else crashActor(world, actor, step.act === 'powerLoss', hooks);
+      const group = castFor(run, step.who);
+      cast.set(step.as, group);
+      for (const actor of group) {
+        run.held.add(actor.actor);
+        if (step.act === 'stop') inputAt(world, actor, { kind: 'stop' }, world.nowUs);
+        else crashActor(world, actor, step.act === 'powerLoss', hooks);
+      }
       return null;
     }
   }
 }
 
-/** Both ways between a node and every other. */
-function directionsOf({ nodes }: Run, one: Actor): number[] {
-  const others = nodes.filter((actor) => actor !== one);
-  return others.flatMap(({ actor }) => [directionKey(one.actor, actor), directionKey(actor, one.actor)]);
+function known(cast: ReadonlyMap<string, readonly Actor[]>, name: string): readonly Actor[] {
+  const group = cast.get(name);
+  if (group === undefined) throw new Error('a story speaks of somebody to whom nothing has happened');
+  return group;
 }
 
-function castFor({ world, nodes }: Run, who: Target | number): Actor {
-  const found = typeof who === 'number' ? who - 1 : findTarget(nodes, who);
-  return actorOf(world, Math.max(0, found));
+/** Both ways between each of some nodes and every other. */
+function directionsOf({ nodes }: Run, group: readonly Actor[]): number[] {
+  const others = nodes.filter((actor) => !group.includes(actor));
+  return group.flatMap((one) =>
+    others.flatMap(({ actor }) => [directionKey(one.actor, actor), directionKey(actor, one.actor)]),
+  );
+}
+
+function castFor({ world, nodes, plan }: Run, who: Cast): readonly Actor[] {
+  if (who !== 'rackOfLeader') {
+    const found = typeof who === 'number' ? who - 1 : findTarget(nodes, who);
+    return [actorOf(world, Math.max(0, found))];
+  }
+  const rack = rackOf(plan, Math.max(0, findTarget(nodes, 'leader')) + 1);
+  return nodes.filter(({ actor }) => rackOf(plan, actor + 1) === rack);
 }
 
 function awaitThat(run: Run, { what, withinMs }: Extract<ScriptStep, { act: 'await' }>): Complaint | null {
@@ -85,6 +98,7 @@ function awaitThat(run: Run, { what, withinMs }: Extract<ScriptStep, { act: 'awa
     if (what === 'led') return areLed(nodes, up);
     if (what === 'inSync') return areInSync(nodes, up);
     if (what === 'preferred') return arePreferred(nodes);
+    if (what === 'spread') return areSpread(nodes, (id) => rackOf(plan, id));
     // Where nobody asks for answers there is none.
     if (plan.producers.every(({ acks }) => acks === 0)) return true;
     return history.sends.some((one) => one.sentUs > sinceUs && one.outcome === 'acknowledged' && one.acks !== 0);
@@ -101,4 +115,5 @@ const SENTENCES = {
   acknowledged: 'nothing that was sent was acknowledged',
   inSync: 'not every partition had its replicas in sync',
   preferred: 'not every partition was led by its preferred replica',
+  spread: 'two replicas of a partition were in one rack',
 } as const;

@@ -23,6 +23,7 @@ import { THREE_CALM } from './three-calm.ts';
 import { THREE_CONTROLLER_LOSS } from './three-controller-loss.ts';
 import { THREE_CRASH } from './three-crash.ts';
 import { THREE_PARTITIONS } from './three-partitions.ts';
+import { THREE_SWARM } from './three-swarm.ts';
 
 /** All scenarios. Only append: a seed draws by place. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -56,4 +57,5 @@ export const WAITING_SCENARIOS: readonly Scenario[] = [
   GRACEFUL_DEGRADATION,
   ROLLING_RESTART,
   SPLIT_BRAIN,
+  THREE_SWARM,
 ];

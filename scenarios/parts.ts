@@ -58,7 +58,7 @@ export const SMALL_FILES: readonly SettingChoice[] = [
 /** Three nodes of both roles, and every topic on all of them. */
 export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };
 
-/** What three nodes are kept busy with: nobody administers yet. */
+/** What three nodes are kept busy with. */
 export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   producers: [2, 4],
   partitions: [1, 3],
@@ -68,4 +68,18 @@ export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   burstMax: [1, 6],
   valueBytesMax: [8, 700],
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
+};
+
+/** The same with an administrator, who makes topics of many replicas and deletes them. */
+export const ADMINISTERED_LOAD_ON_THREE: WorkloadRange = {
+  ...STEADY_LOAD_ON_THREE,
+  partitions: [1, 2],
+  administration: {
+    percent: 70,
+    administrators: [1, 2],
+    topics: [1, 3],
+    partitionsMax: [1, 2],
+    everyMs: [300, 900],
+    deletePercent: [5, 15],
+  },
 };

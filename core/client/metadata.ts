@@ -78,7 +78,7 @@ export function watchTopic(view: ClusterView, name: string): TopicView {
 
 /** Somebody has heard of this leader epoch: no earlier leader is believed. */
 export function expectEpoch(view: ClusterView, name: string, index: number, leaderEpoch: number): void {
-  assert(index >= 0 && index < PARTITIONS_MAX, 'a partition has a number');
+  assert(index < PARTITIONS_MAX, 'a client believes in so many partitions');
   const partition = partitionAt(watchTopic(view, name), index);
   partition.leaderEpoch = Math.max(partition.leaderEpoch, leaderEpoch);
 }

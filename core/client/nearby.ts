@@ -1,8 +1,8 @@
 /**
  * The replica that a leader has sent a reader to because it stands in the reader's rack (KIP-392).
  *
- * The reader keeps to it for NEARBY_MS, unless anything goes wrong there: then it asks the leader again, who may name it
- * once more. Such a replica shows what it knows to be committed, and may know less than the leader. Invariant: it is
+ * The reader keeps to it for NEARBY_MS, unless anything goes wrong there: then it asks the leader again, who may name
+ * it once more. Such a replica shows what it knows to be committed, and may know less than the leader. Invariant: it is
  * asked for records only; where a log begins or an epoch ended is the leader's to say. A crash forgets it.
  */
 import { type Address, peerKey } from '../channel/channel.ts';

@@ -75,21 +75,47 @@ export function tellingAnswer(answer: TopicAnswer): TopicAnswer | null {
 
 /** What arrives at a node is carried out within this time, or not at all. Microseconds. */
 const CARRIED_OUT_US = 2_000_000;
+/** The same where a node hands it on to another, which may be replaced meanwhile. */
+const HANDED_ON_US = 12_000_000;
+/** A node of several that hears the others is behind them by no more than this. Microseconds. */
+const BEHIND_US = 10_000_000;
+
+/**
+ * Since when what was told at `askedUs` may have been so: of several nodes each tells what it has heard last, and one
+ * that is cut off, or stood still, has heard nothing since.
+ */
+export function heardUs({ isOfSeveral, holds }: History, askedUs: number): number {
+  if (!isOfSeveral) return askedUs;
+  let sinceUs = askedUs - BEHIND_US;
+  for (let i = holds.length - 1; i >= 0; i--) {
+    const { fromUs, toUs } = holds[i] as History['holds'][number];
+    if (fromUs <= askedUs && (toUs < 0 || toUs >= sinceUs)) sinceUs = Math.min(sinceUs, fromUs - BEHIND_US);
+  }
+  return Math.max(0, sinceUs);
+}
+
+/** Whether an answer only tells what somebody believes: a description, or an error. */
+export function isTold({ action, answer }: TopicOperation): boolean {
+  if (answer === null) return false;
+  return answer.error !== ErrorCode.NONE || action.kind === 'describe' || action.kind === 'describeConfigs';
+}
 
 /**
  * When an attempt that nobody answered can be carried out no more. `startUs`, `doneUs`: when its operation was begun
  * and given up; a network that held bytes back in between may deliver them later.
  */
 export function expiryUs(history: History, startUs: number, doneUs: number): number {
-  const { calmUs, downsUs, holds } = history;
+  const { calmUs, downsUs, holds, isOfSeveral } = history;
+  const carriedOutUs = isOfSeveral ? HANDED_ON_US : CARRIED_OUT_US;
+  const givenUpUs = isOfSeveral ? doneUs + carriedOutUs : doneUs;
   let lastUs = doneUs;
   for (const { fromUs, toUs } of holds) {
     const endUs = toUs < 0 ? Number.POSITIVE_INFINITY : toUs;
-    if (fromUs <= doneUs && endUs >= startUs) lastUs = Math.max(lastUs, endUs);
+    if (fromUs <= givenUpUs && endUs >= startUs) lastUs = Math.max(lastUs, endUs);
   }
   const downUs = downsUs.find((us) => us >= doneUs) ?? Number.POSITIVE_INFINITY;
   const quietUs = calmUs >= doneUs && calmUs >= 0 ? calmUs : Number.POSITIVE_INFINITY;
-  return Math.min(downUs, quietUs, lastUs + CARRIED_OUT_US);
+  return Math.min(downUs, quietUs, lastUs + carriedOutUs);
 }
 
 /** What is known of the life of one topic id. */
@@ -104,9 +130,11 @@ export interface TopicLife {
 /** The lives of all topic ids that administrators were told of. `isLast`: whether it was there at the very end. */
 export function topicLives(history: History, isLast: (topicId: string) => boolean): Map<string, TopicLife> {
   const lives = new Map<string, { topic: string; bornUs: number; firstSeenUs: number; lastSeenUs: number }>();
-  for (const { topic, answer, startUs, doneUs } of history.operations) {
+  for (const operation of history.operations) {
+    const { topic, answer, doneUs } = operation;
     const topicId = answer?.error === ErrorCode.NONE ? answer.topicId : undefined;
     if (topicId === undefined) continue;
+    const startUs = isTold(operation) ? heardUs(history, operation.startUs) : operation.startUs;
     const life = lives.get(topicId) ?? { topic, bornUs: -1, firstSeenUs: doneUs, lastSeenUs: startUs };
     life.firstSeenUs = Math.min(life.firstSeenUs, doneUs);
     life.lastSeenUs = isLast(topicId) ? Number.POSITIVE_INFINITY : Math.max(life.lastSeenUs, startUs);

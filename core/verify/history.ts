@@ -50,6 +50,8 @@ export interface Session {
   readonly isFinal: boolean;
   /** It began where the log did then, so that its first offset says where that was. */
   readonly isFromStart?: boolean;
+  /** It may read from replicas near it (KIP-392), which hear of the high watermark later than their leader does. */
+  readonly isNearby?: boolean;
 }
 
 /** Records that were read, as columns: one entry in each for every record, in the order of reading. */
@@ -64,6 +66,8 @@ export interface Reads {
   readonly atUs: number[];
   /** Of its batch, as Kafka has them; -1 where they are not known. */
   readonly attributes: number[];
+  /** The leader epoch under which it was asked for; -1 where that is not known. */
+  readonly askedEpoch: number[];
 }
 
 /** Something wrong that needed no comparison to be seen: an invariant, a time-out, an impossible answer. */
@@ -78,6 +82,8 @@ export interface Complaint {
 
 /** All of it. */
 export interface History {
+  /** Several nodes answer, each from what it has heard of the others: what it tells of a topic may be over by then. */
+  readonly isOfSeveral: boolean;
   readonly partitions: HistoryPartition[];
   readonly sends: Send[];
   readonly sessions: Session[];
@@ -98,12 +104,13 @@ export interface History {
 }
 
 /** Nothing happened yet. */
-export function createHistory(partitions: readonly HistoryPartition[]): History {
+export function createHistory(partitions: readonly HistoryPartition[], isOfSeveral = false): History {
   return {
+    isOfSeveral,
     partitions: [...partitions],
     sends: [],
     sessions: [],
-    reads: { session: [], offset: [], value: [], highWatermark: [], atUs: [], attributes: [] },
+    reads: { session: [], offset: [], value: [], highWatermark: [], atUs: [], attributes: [], askedEpoch: [] },
     complaints: [],
     damaged: new Set(),
     operations: [],
@@ -141,6 +148,7 @@ export function addRead(
     readonly highWatermark: number;
     readonly atUs: number;
     readonly attributes?: number;
+    readonly askedEpoch?: number;
   },
 ): void {
   const { reads } = history;
@@ -150,6 +158,7 @@ export function addRead(
   reads.highWatermark.push(read.highWatermark);
   reads.atUs.push(read.atUs);
   reads.attributes.push(read.attributes ?? -1);
+  reads.askedEpoch.push(read.askedEpoch ?? -1);
 }
 
 /** The most complaints that are kept: the first ones tell the story. */

@@ -4,14 +4,17 @@
  *
  * The search keeps all states that the topic may be in, with the operations under way that have taken effect in each.
  * An operation that was answered takes effect once, between its start and its end; an attempt that nobody answered
- * once or never, between its start and the time when it can be carried out no more. Of two ways to one state the one
- * that has used up fewer of such attempts is kept: it can do all that the other can. A topic id that was never told
- * stands for itself until a description names it.
+ * once or never, between its start and the time when it can be carried out no more. Of several nodes, what changes
+ * nothing may be told late: it takes effect at any time since its node has surely heard of the others. Of two ways to
+ * one state the one that has used up fewer of such attempts is kept: it can do all that the other can. A topic id that
+ * was never told stands for itself until a description names it.
  */
 import { ErrorCode } from '../protocol/errors.ts';
 import {
   type ConfigText,
   expiryUs,
+  heardUs,
+  isTold,
   type TopicAction,
   type TopicAnswer,
   type TopicOperation,
@@ -68,12 +71,14 @@ export function findMetadataBreaks(history: History): Complaint[] {
 
 function movesOf(history: History, operations: readonly TopicOperation[]): Move[] {
   const moves: Move[] = [];
-  for (const { action, startUs, doneUs, answer, unsureAttempts } of operations) {
+  for (const operation of operations) {
+    const { action, doneUs, answer, unsureAttempts } = operation;
+    const startUs = isTold(operation) ? heardUs(history, operation.startUs) : operation.startUs;
     if (answer !== null) moves.push({ move: moves.length, twin: -1, action, startUs, endUs: doneUs, answer });
-    const endUs = doneUs < 0 ? Number.POSITIVE_INFINITY : expiryUs(history, startUs, doneUs);
+    const endUs = doneUs < 0 ? Number.POSITIVE_INFINITY : expiryUs(history, operation.startUs, doneUs);
     for (let i = 0; i < unsureAttempts; i++) {
       const twin = i === 0 ? -1 : moves.length - 1;
-      moves.push({ move: moves.length, twin, action, startUs, endUs, answer: null });
+      moves.push({ move: moves.length, twin, action, startUs: operation.startUs, endUs, answer: null });
     }
   }
   return moves;

@@ -7,7 +7,7 @@
  * the node in between or not. What nobody answered may act until it can be carried out no more.
  */
 import { ErrorCode } from '../protocol/errors.ts';
-import { expiryUs, type TopicAction, type TopicOperation } from './administration.ts';
+import { expiryUs, heardUs, type TopicAction, type TopicOperation } from './administration.ts';
 import type { Facts, Violation } from './checkers.ts';
 import { type History, partitionText } from './history.ts';
 
@@ -65,7 +65,9 @@ export function findIdleSettings({ history, sendOf }: Facts): Violation[] {
     if (named?.slot === undefined || send?.outcome !== 'acknowledged' || attributes < 0) continue;
     const { sentUs, doneUs, value } = send;
     for (const { name, fits } of MARKED) {
-      const window = windowsOf(named.topic, name).find(({ fromUs, toUs }) => fromUs < sentUs && doneUs < toUs);
+      // Who leads may hear of the setting later than whoever acknowledged it.
+      const knownUs = heardUs(history, sentUs);
+      const window = windowsOf(named.topic, name).find(({ fromUs, toUs }) => fromUs < knownUs && doneUs < toUs);
       if (window === undefined || fits(window.value, attributes)) continue;
       const where = `${partitionText(history, partition)}@${reads.offset[i]}`;
       const setting = `${name}=${window.value ?? 'its default'}`;

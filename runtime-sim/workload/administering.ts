@@ -341,6 +341,8 @@ function judgeProbe(
     (one) => one.topic === topic && one.action.kind === 'delete' && one.unsureAttempts > 0,
   );
   if (history.downsUs.length !== downs || isDeleted || isMaybeDeleted) return;
+  // Of several nodes one that leads may be lost at any moment before all is well.
+  if (history.isOfSeveral && (history.calmUs < 0 || startUs < history.calmUs)) return;
   const { request } = event;
   const partition = request.kind === 'listOffset' ? request.partition : -1;
   complain(history, {

@@ -13,6 +13,7 @@
  * the first batch; to find no topic or to be out of range is no failure there.
  */
 
+import { knownEpoch } from '../../core/client/metadata.ts';
 import {
   checkReader,
   createReader,
@@ -81,12 +82,18 @@ function create(options: ReadingOptions): Reading {
   return { options, ids: createIds(), lines: [] };
 }
 
-function newReader(state: Reading, partition: number, seed: number, from: number | 'earliest'): Reader {
+function newReader(
+  state: Reading,
+  partition: number,
+  seed: number,
+  from: number | 'earliest',
+  fromEpoch: number,
+): Reader {
   const { observer, options } = state.options;
   const named = observer.history.partitions[partition];
   if (named === undefined) throw new Error('no such partition');
   const { topic } = named;
-  return createReader({ ...options, ids: state.ids, seed, topic, partition: named.partition, from });
+  return createReader({ ...options, ids: state.ids, seed, topic, partition: named.partition, from, fromEpoch });
 }
 
 /** The session of a reader that has just begun; of a slot it begins later, unless it is known what will be read. */
@@ -108,7 +115,7 @@ function newSession(state: Reading, line: Line, isFromStart: boolean): void {
 }
 
 function beginIn(state: Reading, line: Line, partition: number): void {
-  const { observer, reader, mode } = state.options;
+  const { observer, reader, mode, options } = state.options;
   const { startedUs, isFromStart } = line;
   line.session = beginSession(observer.history, {
     reader,
@@ -116,6 +123,7 @@ function beginIn(state: Reading, line: Line, partition: number): void {
     startedUs,
     isFinal: mode === 'final',
     isFromStart,
+    isNearby: options.rack !== undefined && options.rack !== '',
   });
 }
 
@@ -125,7 +133,7 @@ function beginFor(state: Reading, line: Line, topicId: string): void {
 }
 
 function newLine(state: Reading, partition: number, seed: number): Line {
-  const reader = newReader(state, partition, seed, 'earliest');
+  const reader = newReader(state, partition, seed, 'earliest', -1);
   const at = { againAtMs: Number.POSITIVE_INFINITY, isDone: false, seed };
   const line: Line = {
     partition,
@@ -176,7 +184,10 @@ function restart(state: Reading, line: Line): void {
   const isSlot = state.options.observer.history.partitions[line.partition]?.isSlot === true;
   const isAnywhere = state.options.mode === 'replay' && end > 0 && !(isSlot && line.seed % 2 === 0);
   const from = isAnywhere ? (line.seed >>> 8) % end : 'earliest';
-  line.reader = newReader(state, line.partition, line.seed, from);
+  // Whoever keeps an offset keeps the epoch with it; a topic of that name that came anew has other epochs.
+  const { cluster, options } = line.reader;
+  const epoch = isSlot || !isAnywhere ? -1 : knownEpoch(cluster.view, options.topic, options.partition);
+  line.reader = newReader(state, line.partition, line.seed, from, epoch);
   newSession(state, line, from === 'earliest');
 }
 
@@ -198,11 +209,11 @@ function enterTopic(state: Reading, line: Line, topicId: string): void {
 
 function feed(state: Reading, line: Line, env: Env, input: NetworkInput | { kind: 'wake' }, out: Outbox): void {
   const events: ReaderEvent[] = [];
-  // What comes out of this step is the answer to the call that is out, which names the topic.
-  const topicId = line.reader.wish?.topicId ?? '';
+  // What comes out of this step is the answer to the call that is out, which names the topic and its leader's epoch.
+  const { topicId = '', leaderEpoch = -1 } = line.reader.wish ?? {};
   stepReader(line.reader, env, input, out, events);
   for (const event of events) {
-    if (event.kind === 'batch') takeBatch(state, line, env, topicId, event);
+    if (event.kind === 'batch') takeBatch(state, line, env, { topicId, leaderEpoch }, event);
     else if (event.fatal || event.error === ErrorCode.CORRUPT_MESSAGE) takeError(state, line, env, event, out);
   }
   const { reader } = line;
@@ -219,20 +230,20 @@ function takeBatch(
   state: Reading,
   line: Line,
   env: Env,
-  topicId: string,
+  asked: { readonly topicId: string; readonly leaderEpoch: number },
   event: Extract<ReaderEvent, { kind: 'batch' }>,
 ): void {
   const { observer, mode } = state.options;
   const { history } = observer;
   const { highWatermark } = event;
-  enterTopic(state, line, topicId);
+  enterTopic(state, line, asked.topicId);
   let isAcknowledged = false;
   const flags = attributes(dataViewOf(event.bytes), 0);
+  const common = { highWatermark, atUs: observer.time.nowUs, attributes: flags, askedEpoch: asked.leaderEpoch };
   for (const record of readRecords(event.bytes, env.codecs)) {
     if (record.offset < event.fromOffset) continue;
     const value = decodeValue(record.value);
-    const read = { offset: record.offset, value, highWatermark, atUs: observer.time.nowUs, attributes: flags };
-    addRead(history, line.session, read);
+    addRead(history, line.session, { offset: record.offset, value, ...common });
     isAcknowledged ||= history.sends[value]?.outcome === 'acknowledged';
   }
   if (mode === 'final' && isAcknowledged) observer.acknowledgedBatches += 1;

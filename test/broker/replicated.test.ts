@@ -176,7 +176,7 @@ describe('records that are deleted', () => {
     expect(partitionAt(cluster, first).log.start).toBe(3);
   });
 
-  test('are not said to be deleted while a replica in sync has not heard of it, for as long as the client waits', () => {
+  test('are not said to be deleted while a replica in sync has not heard of it, as long as the client waits', () => {
     const cluster = replicated();
     const leader = leaderOf(cluster);
     for (const value of ['a', 'b', 'c']) expect(send(cluster, leader, [value])).toMatchObject({ errorCode: 0 });
