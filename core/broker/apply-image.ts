@@ -10,6 +10,7 @@ import type { MetadataDelta } from '../metadata/draft.ts';
 import type { TopicDelta } from '../metadata/draft-topics.ts';
 import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../metadata/image.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
+import { lookForAbsent } from './absent.ts';
 import { sayIdle } from './idle-settings.ts';
 import { brokersChanged } from './in-sync.ts';
 import { say } from './say.ts';
@@ -26,6 +27,7 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
     sayIdle(node, { resource, values: configOf(node.image, resource.type, resource.name) }, out);
   }
   applyTopics(node, env, delta.topics, out);
+  lookForAbsent(node, env, delta.before);
   if (isOfBrokers) return;
   for (const { type, name } of delta.configs) {
     const topic = type === ResourceType.TOPIC ? node.topics.byName.get(name) : undefined;
@@ -41,6 +43,7 @@ export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox
   applyBrokerConfig(node);
   for (const config of mapValues(view.configs)) sayIdle(node, config, out);
   applyTopics(node, env, differences(before, view), out);
+  lookForAbsent(node, env, before);
 }
 
 /** What differs between two images; partitions that are the same may be listed. */

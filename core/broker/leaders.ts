@@ -5,6 +5,7 @@
 import { aliveEndPoint } from '../metadata/describe-topics.ts';
 import { type PartitionImage, type TopicImage, topicById, topicByName } from '../metadata/image.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import { lingeringBrokers } from './absent.ts';
 import { addressFor, listenerName } from './addresses.ts';
 import type { Connection, Node } from './state.ts';
 
@@ -62,6 +63,15 @@ export function endpointsOf(node: Node, connection: Connection | null, nodeIds: 
     if (endpoint !== null) endpoints.push(endpoint);
   }
   return endpoints;
+}
+
+/** Where the client behind `connection` reached brokers that it should leave alone now, but may still know. */
+export function lingeringEndpoints(node: Node, connection: Connection | null, nowMs: number): NodeEndpoint[] {
+  const listener = listenerName(node, connection);
+  return lingeringBrokers(node, nowMs).flatMap(({ id: nodeId, endPoints, rack }) => {
+    const endPoint = endPoints.find(({ name }) => name === listener);
+    return endPoint === undefined ? [] : [{ nodeId, host: endPoint.host, port: endPoint.port, rack }];
+  });
 }
 
 /** The brokers that the client behind `connection` may use, this one first. */

@@ -50,6 +50,14 @@ export function waitForTopics(node: Node, topics: readonly Topic[], untilMs: num
   for (const topic of unready) topic.waits.push(wait);
 }
 
+/** Ends at a time, or before, with `finishWait`. Whoever holds an answer bounds how many. */
+export function holdAnswer(node: Node, untilMs: number, end: WaitEnd): TopicWait {
+  const wait: TopicWait = { topics: [], untilMs, end };
+  node.topics.waits.add(wait);
+  node.topics.waitsUntilMs = Math.min(node.topics.waitsUntilMs, untilMs);
+  return wait;
+}
+
 /** One of the topics is ready, or gone; or the time is over. */
 export function finishWait(node: Node, wait: TopicWait): void {
   if (!node.topics.waits.has(wait)) return;

@@ -3,7 +3,8 @@
  *
  * An empty list means all topics in version 0 and none since version 1, where null means all. A missing topic is
  * created if the client allows it (always, before version 4) and the node is set so; the answer then waits until
- * the topic can be used, so that what it says holds. Since version 12 topics can be named by id.
+ * the topic can be used, so that what it says holds; it waits too while a leader has just gone (`absent.ts`). Since
+ * version 12 topics can be named by id.
  */
 
 import { ZERO_UUID } from '../../lib/uuid.ts';
@@ -14,10 +15,12 @@ import { mapValues } from '../../metadata/sharded-map.ts';
 import { CLUSTER_METADATA_TOPIC, isInternalTopic, topicNameProblem } from '../../metadata/topic-names.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/03-metadata.ts';
+import { holdMetadata } from '../absent.ts';
 import { listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
 import { autoCreate } from '../auto-create.ts';
-import { liveEndpoints } from '../leaders.ts';
+import { mayBeReplaced } from '../contact.ts';
+import { lingeringEndpoints, liveEndpoints } from '../leaders.ts';
 import type { Node, Request } from '../state.ts';
 
 /** What a client may do where nobody checks: read, write, create, delete, alter, describe, and the same of configs. */
@@ -39,6 +42,8 @@ export interface MetadataWait {
   readonly body: MetadataRequest;
   /** Topics that could not be made, with the error to answer. */
   readonly failed: Map<string, ErrorCode>;
+  /** When it came, `env.nowMs`. */
+  readonly askedMs: number;
 }
 
 /** Answers at once, or when the topics that it creates are done. */
@@ -48,7 +53,7 @@ export function handleMetadata(node: Node, env: Env, request: Request, body: Met
     refuseIds(node, request, body);
     return;
   }
-  const wait: MetadataWait = { request, body, failed: new Map() };
+  const wait: MetadataWait = { request, body, failed: new Map(), askedMs: env.nowMs };
   const mayCreate = (request.version < 4 || body.allowAutoTopicCreation) && node.config['auto.create.topics.enable'];
   const missing = new Set<string>();
   if (mayCreate) {
@@ -58,7 +63,7 @@ export function handleMetadata(node: Node, env: Env, request: Request, body: Met
     }
   }
   if (missing.size > 0) autoCreate(node, env, [...missing], wait, out);
-  else answerMetadata(node, wait);
+  else if (!holdMetadata(node, env, wait)) answerMetadata(node, wait);
 }
 
 /** Kafka makes these itself, with settings of their own; so will we. */
@@ -68,19 +73,20 @@ function isReserved(name: string): boolean {
 
 /** Answers with what is known now. */
 export function answerMetadata(node: Node, wait: MetadataWait): void {
-  const { request, body } = wait;
+  const { request, body, askedMs } = wait;
+  const { connection } = request;
   const wantsOperations = request.version >= 8;
   const operations = wantsOperations && body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NO_OPERATIONS;
   const wantsAll = body.topics === null || (request.version === 0 && body.topics.length === 0);
   const topics: TopicAnswer[] = [];
-  const listener = listenerName(node, request.connection);
+  const listener = listenerName(node, connection);
   const all = wantsAll ? mapValues(node.image.topics.byId) : [];
   for (const topic of all) topics.push(describe(node, topic, listener, operations));
   if (!wantsAll) addAsked(node, wait, listener, operations, topics);
   const wantsCluster = request.version >= 8 && request.version <= 10 && body.includeClusterAuthorizedOperations;
   answer(node, request, KEY, {
     throttleTimeMs: 0,
-    brokers: liveEndpoints(node, request.connection),
+    brokers: [...liveEndpoints(node, connection), ...lingeringEndpoints(node, connection, askedMs)],
     clusterId: node.clusterId,
     controllerId: node.nodeId,
     topics,
@@ -160,7 +166,12 @@ function describe(node: Node, topic: TopicImage, listener: string, operations: n
   };
 }
 
-/** A leader that is away has nobody to be asked; neither has one of this node's whose log is not open yet. */
+function leadsHere(node: Node, topic: TopicImage, index: number): boolean {
+  const leader = node.topics.byId.get(topic.id)?.partitions[index]?.leader;
+  return leader !== undefined && leader.epoch >= 0 && !mayBeReplaced(node, node.contact.lookedMs, leader);
+}
+
+/** A leader that is away has nobody to be asked; nor has one of this node's that leads not yet, or perhaps no more. */
 function describePartition(
   node: Node,
   topic: TopicImage,
@@ -170,7 +181,7 @@ function describePartition(
 ): TopicAnswer['partitions'][number] {
   const isLed =
     partition.leader === node.nodeId
-      ? (node.topics.byId.get(topic.id)?.partitions[index]?.leader.epoch ?? -1) >= 0
+      ? leadsHere(node, topic, index)
       : aliveEndPoint(node.image, partition.leader, listener) !== null;
   return {
     errorCode: isLed ? ErrorCode.NONE : ErrorCode.LEADER_NOT_AVAILABLE,
