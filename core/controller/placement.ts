@@ -4,7 +4,8 @@
  * Leaders go round the racks, the replicas of one partition go to as many racks as there are, and within a rack
  * brokers take turns, each stripe one further than the last. The first replica is on a broker that takes part; fenced
  * ones get others only when no other is left in their rack. Where the stripes begin is rolled, so that many topics of
- * one partition do not all meet on the first broker. Brokers whose log directories are all cordoned get nothing.
+ * one partition do not all meet on the first broker. Brokers that are shutting down, or whose log directories are all
+ * cordoned, get nothing.
  */
 
 import type { BrokerImage, MetadataImage } from '../metadata/image.ts';
@@ -40,7 +41,8 @@ interface Racks {
 
 /** Whether a broker may get new replicas. */
 function isUsable(broker: BrokerImage): boolean {
-  if (broker.inControlledShutdown) return false;
+  // One that has shut down is fenced, and may come back.
+  if (broker.inControlledShutdown && !broker.fenced) return false;
   const cordoned = broker.cordonedLogDirs;
   if (cordoned === null || broker.logDirs.length === 0) return true;
   return broker.logDirs.some((dir) => !cordoned.includes(dir));

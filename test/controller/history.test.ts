@@ -51,7 +51,8 @@ function lookalike(model: Model, wanted: string): boolean {
 
 /** Brokers that may get replicas, and those that may lead. */
 function usable({ controller }: Cluster): [all: number, active: number] {
-  const brokers = [...controller.image.cluster.brokers.values()].filter((found) => !found.inControlledShutdown);
+  const registered = [...controller.image.cluster.brokers.values()];
+  const brokers = registered.filter((found) => found.fenced || !found.inControlledShutdown);
   return [brokers.length, brokers.filter((found) => !found.fenced).length];
 }
 

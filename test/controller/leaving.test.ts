@@ -87,6 +87,24 @@ describe('a controller', () => {
   });
 });
 
+describe('a broker that shuts down', () => {
+  it('gets no new replicas while it does, and gets them like any that is fenced when it has', () => {
+    const [cluster, first, second, third] = three();
+    const create = (name: string): number | undefined => {
+      const topics = [{ name, numPartitions: 1, replicationFactor: 3, assignments: [], configs: [] }];
+      return ask(cluster, 19, 7, { topics }).topics[0]?.errorCode;
+    };
+    expect(beat(cluster, first, { shutDown: true })).toMatchObject({ shouldShutDown: false });
+    expect(create('during')).toBe(38);
+    for (const id of [second, third]) beat(cluster, id);
+    expect(beat(cluster, first, { shutDown: true })).toMatchObject({ shouldShutDown: true, isFenced: true });
+    expect(create('after')).toBe(0);
+    const { replicas, isr } = partitionOf(cluster, 'after');
+    expect([...replicas].sort()).toEqual([first, second, third].sort());
+    expect([...isr].sort()).toEqual([second, third].sort());
+  });
+});
+
 describe('a shutdown that a new controller finds', () => {
   it('is not over before the others have heard of everything that the old one wrote', () => {
     const [before, first, second, third] = three();
