@@ -9,7 +9,7 @@
 import { type MetadataImage, type PartitionImage, type TopicImage, topicByName } from '../metadata/image.ts';
 import type { MetadataRecord } from '../metadata/records.ts';
 import { mapEntries, mapValues } from '../metadata/sharded-map.ts';
-import { ErrorCode, errorInfo } from '../protocol/errors.ts';
+import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { commonRules, rulesFor } from './elections.ts';
 import { type ChangeRules, changeOf } from './partition-change.ts';
@@ -111,7 +111,7 @@ function electOne(
 }
 
 function plain(errorCode: number): Refusal {
-  return { errorCode, errorMessage: errorInfo(errorCode).message };
+  return { errorCode, errorMessage: null };
 }
 
 function isPreferred({ leader, replicas }: PartitionImage): boolean {
