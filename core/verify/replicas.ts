@@ -37,8 +37,8 @@ interface Last {
 interface JudgedLog {
   readonly leaders: Map<number, number>;
   readonly last: Map<number, Last>;
-  /** The highest watermark that anybody has shown. */
-  committed: number;
+  /** By epoch: the highest watermark that anybody has shown who knew of that epoch and of no later one. */
+  readonly committed: Map<number, number>;
 }
 
 /** The memory. */
@@ -58,7 +58,7 @@ export const EPOCHS_MAX = 100_000;
 
 /** Takes what was seen; what is wrong with it, in words, or null. */
 export function seeReplica(judge: ReplicaJudge, sight: ReplicaSight): Complaint | null {
-  const log = judge.logs.get(sight.log) ?? { leaders: new Map(), last: new Map(), committed: -1 };
+  const log = judge.logs.get(sight.log) ?? { leaders: new Map(), last: new Map(), committed: new Map() };
   judge.logs.set(sight.log, log);
   const found = judgeEpoch(log, sight) ?? judgeWatermark(log, sight) ?? judgeLeader(judge, log, sight);
   const before = log.last.get(sight.node);
@@ -68,7 +68,7 @@ export function seeReplica(judge: ReplicaJudge, sight: ReplicaSight): Complaint 
     epoch: Math.max(sight.epoch, before?.epoch ?? -1),
     highWatermark: Math.max(sight.highWatermark, shown),
   });
-  log.committed = Math.max(log.committed, sight.highWatermark);
+  log.committed.set(sight.epoch, Math.max(log.committed.get(sight.epoch) ?? -1, sight.highWatermark));
   return found;
 }
 
@@ -97,6 +97,11 @@ function judgeWatermark({ last }: JudgedLog, sight: ReplicaSight): Complaint | n
   return complaint('watermark-regression', 3, sentence);
 }
 
+/**
+ * Whoever comes to lead an epoch holds all that was shown as committed in earlier ones. A node that stood still may
+ * come to lead when later epochs have been led already: what was committed in those it need not have, and it can commit
+ * nothing itself.
+ */
 function judgeLeader(judge: ReplicaJudge, judged: JudgedLog, sight: ReplicaSight): Complaint | null {
   const { log, node, epoch, end, isLeader } = sight;
   if (!isLeader || epoch < 0) return null;
@@ -108,9 +113,13 @@ function judgeLeader(judge: ReplicaJudge, judged: JudgedLog, sight: ReplicaSight
   if (judged.leaders.size >= EPOCHS_MAX) return complaint('endless', 6, `${log} has had ${EPOCHS_MAX} leaders`);
   judged.leaders.set(epoch, node);
   judge.leaders += 1;
-  if (end >= judged.committed) return null;
+  let committed = -1;
+  for (const [before, highWatermark] of judged.committed) {
+    if (before < epoch) committed = Math.max(committed, highWatermark);
+  }
+  if (end >= committed) return null;
   const sentence = `node ${node} came to lead ${log} in epoch ${epoch} and ends at ${end}`;
-  return complaint('incomplete-leader', 1, `${sentence}, below ${judged.committed}, which had been shown as committed`);
+  return complaint('incomplete-leader', 1, `${sentence}, below ${committed}, which had been shown as committed`);
 }
 
 /** The committed part of one replica, as it lies on a disk. */

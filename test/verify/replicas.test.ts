@@ -49,6 +49,12 @@ test('a high watermark that goes back within a life, or is above the end, is tol
   expect(judge({ ...FOLLOWER, highWatermark: 16 })).toEqual(['watermark-ahead']);
 });
 
+test('a leader that comes late need not have what was committed in later epochs', () => {
+  const late = { ...FOLLOWER, isLeader: true, epoch: 2, end: 9 };
+  expect(judge(LEADER, late)).toEqual([]);
+  expect(judge({ ...LEADER, node: 3, epoch: 1 }, LEADER, late)).toEqual(['incomplete-leader']);
+});
+
 test('a leader that lacks what anybody has shown as committed is told', () => {
   expect(judge(LEADER, { ...FOLLOWER, isLeader: true, epoch: 4, end: 9 })).toEqual(['incomplete-leader']);
   expect(judge(LEADER, { ...FOLLOWER, isLeader: true, epoch: 4, end: 10 })).toEqual([]);
