@@ -70,7 +70,13 @@ export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
 };
 
-/** The same with an administrator, who makes topics of many replicas and deletes them. */
+/** The same, and an administrator now and then. */
+export const SELDOM_ADMINISTERED_LOAD_ON_THREE: WorkloadRange = {
+  ...STEADY_LOAD_ON_THREE,
+  administration: SOME_ADMINISTRATION,
+};
+
+/** The same with administrators in most seeds, who make topics of many replicas, cut them and delete them. */
 export const ADMINISTERED_LOAD_ON_THREE: WorkloadRange = {
   ...STEADY_LOAD_ON_THREE,
   partitions: [1, 2],

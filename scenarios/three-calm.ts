@@ -6,7 +6,7 @@ import { SMALL_FILES, STEADY_LOAD_ON_THREE, THREE_NODES } from './parts.ts';
 export const THREE_CALM: Scenario = {
   name: 'three-calm',
   proves: 'Three nodes form a cluster, and everything is served by it and is the same on all of them.',
-  durationMs: 60_000,
+  durationMs: 20_000,
   weight: 1,
   cluster: THREE_NODES,
   workload: STEADY_LOAD_ON_THREE,

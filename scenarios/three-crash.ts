@@ -1,15 +1,15 @@
 /** Nodes of three die at any effect, one or several at once, by process or by power. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { SMALL_FILES, STEADY_LOAD_ON_THREE, THREE_NODES } from './parts.ts';
+import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, THREE_NODES } from './parts.ts';
 
 /** Crashes and power losses of nodes. */
 export const THREE_CRASH: Scenario = {
   name: 'three-crash',
   proves: 'What was acknowledged outlives whoever led, and whoever came back holds what the others hold.',
-  durationMs: 60_000,
+  durationMs: 20_000,
   weight: 4,
   cluster: THREE_NODES,
-  workload: STEADY_LOAD_ON_THREE,
+  workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
   settings: SMALL_FILES,
   troubles: [
     { family: 'crash', every: [1_500, 6_000], always: true },

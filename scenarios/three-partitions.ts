@@ -1,15 +1,15 @@
 /** The network between three nodes falls silent in every way that there is; the nodes themselves are well. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { SMALL_FILES, STEADY_LOAD_ON_THREE, THREE_NODES } from './parts.ts';
+import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, THREE_NODES } from './parts.ts';
 
 /** Cuts, clogs and pauses. */
 export const THREE_PARTITIONS: Scenario = {
   name: 'three-partitions',
   proves: 'No two nodes ever lead one epoch, nobody reads what is not committed, and silence ends in service.',
-  durationMs: 60_000,
+  durationMs: 20_000,
   weight: 4,
   cluster: THREE_NODES,
-  workload: STEADY_LOAD_ON_THREE,
+  workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
   settings: SMALL_FILES,
   troubles: [
     { family: 'pairCut', every: [1_500, 6_000], always: true },

@@ -6,7 +6,7 @@ import { ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_METADATA, THREE_NODES } 
 export const THREE_SWARM: Scenario = {
   name: 'three-swarm',
   proves: 'Whatever comes together, what was acknowledged stays, and three nodes that are well again serve.',
-  durationMs: 30_000,
+  durationMs: 20_000,
   weight: 4,
   cluster: THREE_NODES,
   workload: ADMINISTERED_LOAD_ON_THREE,
