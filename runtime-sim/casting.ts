@@ -11,6 +11,7 @@ import type { Observer } from './workload/observer.ts';
 import { PREPARING, type PreparingOptions } from './workload/preparing.ts';
 import { PRODUCING, type ProducingOptions } from './workload/producing.ts';
 import { READING, type ReadingOptions } from './workload/reading.ts';
+import { REPEATING, type RepeatingOptions } from './workload/repeating.ts';
 import { addActor, startAt, type World } from './world.ts';
 
 /** The nodes' names, by number less one; a run has no more nodes than these. */
@@ -82,6 +83,7 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
       everyMs: producer.everyMs,
       burstMax: producer.burstMax,
       valueBytesMax: producer.valueBytesMax,
+      isRepeated: producer.isIdempotent && plan.repeatEveryMs !== null,
       producer: {
         clientId,
         bootstrap: bootstrapOf(plan, index),
@@ -99,6 +101,13 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
     };
     startAt(world, addActor(world, clientId, 'client', PRODUCING, producing), fromUs + 20_000 + index * 1_000);
   });
+}
+
+/** Adds one who repeats requests of producers, if the plan has any. */
+export function addRepeater(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  if (plan.repeatEveryMs === null) return;
+  const options: RepeatingOptions = { observer, bootstrap: bootstrapOf(plan, 0), everyMs: plan.repeatEveryMs };
+  startAt(world, addActor(world, 'repeater', 'client', REPEATING, options), fromUs + 50_000);
 }
 
 /** Adds those who administer, if the plan has any. */

@@ -12,6 +12,7 @@ const ENTITY = {
   troubles: 300,
   settings: 500,
   administration: 700,
+  repeating: 750,
   cluster: 800,
 } as const;
 
@@ -51,6 +52,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     cluster: drawCluster(dice, scenario),
     partitions: drawn(dice, ENTITY.shape, workload.partitions),
     producers,
+    repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
     administration: drawAdministration(dice, scenario),
     settings: scenario.settings.map(
       (choice, index) => [choice.name, pick(dice, SITE.settings, ENTITY.settings + index, choice.values)] as const,

@@ -9,8 +9,8 @@
  * from start to end; what they see is the truth that the history is judged by, and the replicas are compared.
  */
 import type { Complaint, History } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
-import { addAdministrators, addPreparer, addProducers, addReader, REQUEST_TIMEOUT_MS } from './casting.ts';
+import type { Actor, AnyMachine } from './actor.ts';
+import { addAdministrators, addPreparer, addProducers, addReader, addRepeater, REQUEST_TIMEOUT_MS } from './casting.ts';
 import { areInSync, areLed, isGivenUp, partitionsText } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
 import { checkLogs } from './log-check.ts';
@@ -27,6 +27,7 @@ import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';
 import { PRODUCING } from './workload/producing.ts';
 import { isReadingDone } from './workload/reading.ts';
+import { REPEATING } from './workload/repeating.ts';
 import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
 /** Served again at the latest so long after the world is healed. */
@@ -46,6 +47,9 @@ const HEALED_WORK_MS = 3_000;
 export const ANSWER_MAX_MS = 30_000;
 /** A final reader is through after so long. */
 const AUDIT_MAX_MS = 60_000;
+/** The machines of those who are asked to stop before the logs are read. */
+const WORKING: readonly AnyMachine[] = [PRODUCING, ADMINISTERING, REPEATING];
+
 /** Plays all parts; what ended it early, or null. */
 export function play(run: Run, script: readonly ScriptStep[]): Complaint | null {
   const { world, hooks, plan, history, nodes } = run;
@@ -83,7 +87,7 @@ export function play(run: Run, script: readonly ScriptStep[]): Complaint | null 
 function finish(run: Run, servedUs: number): Complaint | null {
   const { world, hooks, observer, history } = run;
   for (const actor of world.actors) {
-    const isWorking = actor.machine === PRODUCING || actor.machine === ADMINISTERING;
+    const isWorking = WORKING.includes(actor.machine);
     if (isWorking) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
   }
   if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => isQuiet(run))) {
@@ -112,6 +116,7 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addAdministrators(world, observer, plan, fromUs);
   addReader(world, observer, plan, 1, 'tail', fromUs + 30_000);
   addReader(world, observer, plan, 2, 'replay', fromUs + 40_000);
+  addRepeater(world, observer, plan, fromUs);
 }
 
 /** All replicas come into sync; then perhaps one node goes for ever. */

@@ -103,6 +103,8 @@ export interface WorkloadRange {
   readonly codecs: readonly (0 | 1 | 2 | 4)[];
   /** What administrators do; absent for none. */
   readonly administration?: AdministrationRange;
+  /** Between two requests of producers that come a second time, on average, ms; absent for none. */
+  readonly repeatEveryMs?: Range;
 }
 
 /** What administrators do in a scenario, with topics that come and go beside the constant one. */
@@ -189,6 +191,8 @@ export interface Plan {
   readonly cluster: ClusterPlan;
   readonly partitions: number;
   readonly producers: readonly ProducerPlan[];
+  /** Between two requests that come a second time, on average; null for none. */
+  readonly repeatEveryMs: number | null;
   /** Readers that begin anew again and again, beside the one at the tail. */
   readonly replayers: number;
   readonly administration: AdministrationPlan | null;

@@ -10,6 +10,7 @@ import { CRASH_PLAIN } from './crash-plain.ts';
 import { FAILED_SYNC } from './failed-sync.ts';
 import { FULL_DISK } from './full-disk.ts';
 import { GRACEFUL_DEGRADATION } from './graceful-degradation.ts';
+import { LATE_DUPLICATES } from './late-duplicates.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
 import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
 import { POWER_LOSS } from './power-loss.ts';
@@ -58,4 +59,5 @@ export const WAITING_SCENARIOS: readonly Scenario[] = [
   ROLLING_RESTART,
   SPLIT_BRAIN,
   THREE_SWARM,
+  LATE_DUPLICATES,
 ];

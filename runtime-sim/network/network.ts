@@ -18,7 +18,8 @@
  * - A process is paused: its kernel accepts connections and takes bytes until the window is full; nobody reads them.
  *
  * Bytes are immutable and shared. Never duplicated, never reordered, never altered: TCP does not do that. A request is
- * carried out twice all the same where its client gave it up, asked again elsewhere, and the first is let go then.
+ * carried out twice all the same where its client gave it up, asked again elsewhere, and the first is let go then; and
+ * where somebody between them repeats it (`workload/repeating.ts`).
  */
 import type { CloseReason, ConnectionId, NetworkInput } from '../../core/lib/world.ts';
 import { createFramer, type Framer } from '../../core/protocol/frame.ts';

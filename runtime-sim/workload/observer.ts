@@ -26,6 +26,8 @@ export interface Observer {
   openAdministrations: number;
   /** Topics that come and go, as far as they are believed to be there: where producers send. */
   readonly board: Map<string, BoardTopic>;
+  /** Produce requests that were sent, with their lengths in front, where somebody repeats them (`repeating.ts`). */
+  readonly requests: Uint8Array[];
 }
 
 /** An observer of nothing yet. */
@@ -43,6 +45,7 @@ export function createObserver(
     openSends: 0,
     openAdministrations: 0,
     board: new Map(),
+    requests: [],
   };
 }
 

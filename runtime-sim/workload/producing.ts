@@ -21,6 +21,7 @@ import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { asAnyMachine } from '../actor.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import type { Observer } from './observer.ts';
+import { keepRequests } from './repeating.ts';
 import { encodeValue } from './values.ts';
 
 /** How a producing process behaves. */
@@ -33,6 +34,8 @@ export interface ProducingOptions {
   readonly everyMs: number;
   readonly burstMax: number;
   readonly valueBytesMax: number;
+  /** Its requests are kept, so that they can be repeated. */
+  readonly isRepeated: boolean;
 }
 
 /** Its state. */
@@ -64,6 +67,7 @@ function create(options: ProducingOptions): Producing {
 
 function step(state: Producing, env: Env, input: Input, out: Outbox): void {
   const events: ProducerEvent[] = [];
+  const from = out.length;
   switch (input.kind) {
     case 'start':
       state.dice = createJitter(input.seed);
@@ -88,6 +92,7 @@ function step(state: Producing, env: Env, input: Input, out: Outbox): void {
     default:
   }
   for (const event of events) settle(state, event);
+  if (state.options.isRepeated) keepRequests(state.options.observer, out, from, state.dice);
 }
 
 function burst(state: Producing, env: Env, out: Outbox): void {

@@ -24,6 +24,13 @@ test.each(ON_SEVERAL_NODES)('%s: three nodes keep every promise in a short run, 
   expect(runSeed({ seed: 2, scenarios, durationMs: 2_500 }).hash).toBe(first.hash);
 });
 
+test('late-duplicates: requests come a second time, and nothing comes of it', () => {
+  const scenarios = WAITING_SCENARIOS.filter(({ name }) => name === 'late-duplicates');
+  const { violations, marks } = runSeed({ seed: 1, scenarios, durationMs: 4_000 });
+  expect(violations).toEqual([]);
+  expect(marks.get('sim.repeated')).toBeGreaterThan(5);
+});
+
 test('two seeds are two runs', () => {
   const scenarios = SCENARIOS.filter(({ name }) => name === 'calm');
   const hashes = [1, 2].map((seed) => runSeed({ seed, scenarios, durationMs: 500 }).hash);
