@@ -8,8 +8,14 @@
  *
  * While nobody is known to lead, or whoever was asked says that it does not, nothing was done: a client's request waits
  * and goes to the next controller, within the client's time; this node's own requests fail, and whoever made them comes
- * again when the controller is known (`controllerIsKnown`). Where an answer is lost nobody knows what was done, and the
- * caller is told so. A crash loses whoever waits.
+ * again when the controller is known (`controllerIsKnown`).
+ *
+ * A controller that is lost may keep silent for as long as anybody waits. So a call is not waited for once another
+ * controller is known, and a late answer finds nobody. What this node asks for itself the new controller is asked
+ * instead: epochs see to it that nothing is done twice. A client is told at once that its answer is lost. Apache Kafka
+ * would send its request again; but if the old controller had carried it out, the client would hear that its topic was
+ * there already, or another administrator's work would be undone: only the client may ask twice, for it knows that it
+ * did. A crash loses whoever waits.
  */
 import type { ControllerKey } from '../controller/handle.ts';
 import { setDeadline, type Timed } from '../lib/heap.ts';
@@ -73,8 +79,8 @@ export type Caller =
   /** The active controller itself, for what it does without being asked. */
   | { readonly kind: 'duty' };
 
-/** Why there is no answer. inactive: nothing was done. lost: nobody knows. busy, tooLarge: nothing was done. */
-export type CallFailure = 'inactive' | 'busy' | 'tooLarge' | 'lost';
+/** Why there is no answer. lost, timedOut: nobody knows what was done. inactive, busy, tooLarge: nothing was. */
+export type CallFailure = 'inactive' | 'busy' | 'tooLarge' | 'lost' | 'timedOut';
 
 /** An answer, or why there is none. */
 export type CallOutcome = { readonly response: ResponseInputOf<ControllerKey> } | { readonly failure: CallFailure };
@@ -85,6 +91,15 @@ export interface ControllerCall {
   readonly version: number;
   readonly body: RequestOf<ControllerKey>;
   readonly caller: Caller;
+}
+
+/** A request that the controller of another node has. */
+interface Flight {
+  readonly call: ControllerCall;
+  /** The node that was asked. */
+  readonly to: number;
+  /** How long it may take, `env.nowMs`. */
+  readonly untilMs: number;
 }
 
 /** A client's request that waits for a controller. */
@@ -100,16 +115,16 @@ export const WAITING_MAX = 1_000;
 const RETRY_MS = 50;
 /** What a client gets at least, however little it asked for, ms. */
 const CLIENT_MS_MIN = 1_000;
-/** A call to the controller of another node that takes longer is lost, ms; it may wait for brokers and their disks. */
-const CALL_MS_MAX = 30_000;
-/** The same for what each broker repeats. */
+/** A client's request at the controller of another node is lost after this, ms, or when the client's time is over. */
+const CLIENT_MS_MAX = 30_000;
+/** What each broker repeats is lost after this, ms. All else that a broker asks for itself: after its session. */
 const HEARTBEAT_MS_MAX = 2_000;
 
 /** The state. */
 export interface ControllerCalls extends Timed {
   readonly kind: 'controllerCalls';
   /** Calls to the controller of another node, by ticket. */
-  readonly calls: Map<number, ControllerCall>;
+  readonly calls: Map<number, Flight>;
   waiting: Waiting[];
   /** Who was known to be the active controller last; -1 for nobody. */
   knownId: number;
@@ -181,39 +196,54 @@ function wait(node: Node, env: Env, call: ControllerCall, retryAtMs: number, out
 function askRemote(node: Node, env: Env, id: number, call: ControllerCall, out: Outbox): void {
   const ticket = nextTicket(node.ids);
   const { apiKey, body, caller } = call;
-  node.controllerCalls.calls.set(ticket, call);
+  const timeoutMs = timeOf(node, env, caller);
+  node.controllerCalls.calls.set(ticket, { call, to: id, untilMs: env.nowMs + timeoutMs });
   const to = controllerAddress(node, id);
   const by = { kind: 'controller', ticket } as const;
   if (caller.kind === 'client') {
-    const envelope = { to, purpose: 'envelope', apiKey: ENVELOPE_KEY, timeoutMs: CALL_MS_MAX } as const;
+    const envelope = { to, purpose: 'envelope', apiKey: ENVELOPE_KEY, timeoutMs } as const;
     callPeer(node, env, { ...envelope, body: sealEnvelope(call, caller.request) }, by, out);
     return;
   }
-  const isUrgent = caller.kind === 'heartbeat' || caller.kind === 'registration';
-  const purpose = isUrgent ? 'heartbeat' : 'controller';
-  const timeoutMs = isUrgent ? HEARTBEAT_MS_MAX : CALL_MS_MAX;
+  const purpose = isUrgent(caller) ? 'heartbeat' : 'controller';
   callPeer(node, env, { to, purpose, apiKey, body: body as RequestInputOf<ControllerKey>, timeoutMs }, by, out);
+}
+
+function isUrgent({ kind }: Caller): boolean {
+  return kind === 'heartbeat' || kind === 'registration';
+}
+
+/** How long the controller of another node has for an answer, ms. */
+function timeOf({ config }: Node, env: Env, caller: Caller): number {
+  if (caller.kind === 'client') return Math.min(Math.max(patienceMs(caller) - env.nowMs, 1), CLIENT_MS_MAX);
+  return isUrgent(caller) ? HEARTBEAT_MS_MAX : config['broker.session.timeout.ms'];
 }
 
 /** The controller of another node has answered, or not. */
 export function takeRemoteAnswer(node: Node, env: Env, ticket: number, outcome: PeerOutcome, out: Outbox): void {
   const { calls } = node.controllerCalls;
-  const call = calls.get(ticket);
-  if (call === undefined) return;
+  const flight = calls.get(ticket);
+  if (flight === undefined) return;
   calls.delete(ticket);
-  const ended = outcomeOf(call, outcome);
+  const { call } = flight;
+  const ended = outcomeOf(env, flight, outcome);
   const isUndone = 'failure' in ended && ended.failure === 'inactive';
   if (isUndone && waitsFor(node, env, call.caller)) wait(node, env, call, env.nowMs + RETRY_MS, out);
   else answerCaller(node, env, call.caller, ended, out);
 }
 
-function outcomeOf(call: ControllerCall, outcome: PeerOutcome): CallOutcome {
-  // Nothing listens where it was asked.
-  if ('failure' in outcome) return { failure: outcome.failure === 'refused' ? 'inactive' : 'lost' };
+function outcomeOf(env: Env, { call, untilMs }: Flight, outcome: PeerOutcome): CallOutcome {
+  if ('failure' in outcome) return { failure: lossOf(outcome.failure, env.nowMs < untilMs) };
   if (call.caller.kind === 'client') return openEnvelope(call, outcome.response as ResponseOf<typeof ENVELOPE_KEY>);
   const response = outcome.response as ResponseInputOf<ControllerKey>;
   const isElsewhere = 'errorCode' in response && response.errorCode === ErrorCode.NOT_CONTROLLER;
   return isElsewhere ? { failure: 'inactive' } : { response };
+}
+
+function lossOf(failure: 'refused' | 'timedOut' | 'closed', isEarly: boolean): CallFailure {
+  if (failure === 'closed') return 'lost';
+  // Where there was no connection the request has not left this node.
+  return failure === 'refused' || isEarly ? 'inactive' : 'timedOut';
 }
 
 /** Another node has become the active controller, or nobody is: called whenever that may have changed. */
@@ -225,11 +255,30 @@ export function noteController(node: Node, env: Env, out: Outbox): void {
   controllerIsKnown(node, env, id, out);
   controllerChanged(node);
   if (id < 0) return;
-  const waiting = controllerCalls.waiting;
+  const { waiting } = controllerCalls;
   controllerCalls.waiting = [];
+  for (const call of takeBack(controllerCalls, id)) {
+    env.reached('broker.call_taken_back');
+    if (call.caller.kind === 'client') answerCaller(node, env, call.caller, { failure: 'lost' }, out);
+    else ask(node, env, call, out);
+  }
   for (const { call } of waiting) ask(node, env, call, out);
   remind(node);
 }
+
+/** The calls that other controllers have not answered; `id` is the one to ask now. They are not waited for any more. */
+function takeBack({ calls }: ControllerCalls, id: number): ControllerCall[] {
+  const back: ControllerCall[] = [];
+  for (const [ticket, { call, to }] of calls) {
+    if (to === id) continue;
+    calls.delete(ticket);
+    // What a broker repeats has just been sent anew.
+    if (!REPEATED.has(call.caller.kind)) back.push(call);
+  }
+  return back;
+}
+
+const REPEATED: ReadonlySet<Caller['kind']> = new Set(['heartbeat', 'registration', 'controllerRegistration']);
 
 /** The deadline has come, or might have. */
 export function wakeControllerCalls(node: Node, env: Env, out: Outbox): void {

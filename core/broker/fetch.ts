@@ -28,6 +28,7 @@ import {
   type Verdict,
 } from '../replication/serve.ts';
 import { answer, release } from './answers.ts';
+import { mayBeReplaced } from './contact.ts';
 import { readOn } from './fetch-ahead.ts';
 import {
   bindSubscription,
@@ -214,11 +215,15 @@ function visit(
     fetch.hasErrors = true; // As above.
     return slot;
   }
+  const isAtEnd = asked.fetchOffset >= verdict.upTo;
+  if (isAtEnd && fetch.replicaId < 0 && mayBeReplaced(node, env.nowMs, partition.leader)) {
+    return refuse(node, fetch, subscription, ErrorCode.NOT_LEADER_OR_FOLLOWER);
+  }
   const hasNews =
     fetch.isFull ||
     highWatermarkOf(partition) !== subscription.toldHighWatermark ||
     partition.log.start !== subscription.toldLogStart;
-  if (asked.fetchOffset >= verdict.upTo) return hasNews ? blank(fetch, subscription, partition) : null;
+  if (isAtEnd) return hasNews ? blank(fetch, subscription, partition) : null;
   return readSome(node, env, fetch, subscription, partition, verdict.upTo, left, out);
 }
 

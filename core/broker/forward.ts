@@ -75,6 +75,7 @@ export function errorOf(failure: CallFailure): ErrorCode {
     case 'tooLarge':
       return ErrorCode.POLICY_VIOLATION;
     case 'busy':
+    case 'timedOut':
       return ErrorCode.REQUEST_TIMED_OUT;
     default:
       return ErrorCode.NOT_CONTROLLER; // Clients ask again.

@@ -8,6 +8,9 @@
  * asks to stay fenced. When it is to stop it asks for that (`beginLeaving`), and goes when the controller says so: by
  * then others lead what it led.
  *
+ * A controller that does not know this life (the broker was unregistered, or its id taken) hears of it anew: the same
+ * incarnation registers again and gets another epoch.
+ *
  * One call is under way at a time. When another controller becomes active, what was asked of the one before is not
  * waited for: each call has a number, and an answer to an earlier one is dropped.
  */
@@ -18,6 +21,7 @@ import { ErrorCode, errorName } from '../protocol/errors.ts';
 import type { ResponseInputOf } from '../protocol/messages/index.ts';
 import { appliedOffset } from './applied.ts';
 import { bootControllerKnown, bootRegistered, bootUnfenced } from './boot-serve.ts';
+import { lookAtContact } from './contact.ts';
 import { activeController, type CallOutcome, callController } from './controller-calls.ts';
 import { exitNode } from './exit.ts';
 import { controllerChanged } from './in-sync.ts';
@@ -102,6 +106,7 @@ export function wakeLifecycle(node: Node, env: Env, out: Outbox): void {
     if (lifecycle.isControllerRegistered) setDeadline(node.deadlines, lifecycle, Number.POSITIVE_INFINITY);
     return;
   }
+  lookAtContact(node, env);
   if (lifecycle.isCalling) {
     lifecycle.hasNews = true;
     return;
@@ -203,6 +208,8 @@ export function answerRegistration(node: Node, env: Env, attempt: number, outcom
   lifecycle.epoch = brokerEpoch ?? -1;
   controllerChanged(node);
   bootRegistered(node, env, out);
+  // Where logs are open already this was not the first registration of this life.
+  if (lifecycle.isReady) hastenHeartbeat(node, env, 0);
 }
 
 /** The logs are open: asks to be unfenced, at once. */
@@ -226,7 +233,16 @@ export function answerHeartbeat(node: Node, env: Env, attempt: number, outcome: 
     repeat(node, env);
     return;
   }
+  node.contact.answeredMs = env.nowMs;
   const { errorCode, isCaughtUp, isFenced, shouldShutDown } = outcome.response as ResponseInputOf<63>;
+  if (errorCode === ErrorCode.STALE_BROKER_EPOCH) {
+    say(out, 'warn', 'the controller does not know this life of the broker: it registers anew');
+    env.reached('broker.registered_anew');
+    lifecycle.epoch = -1;
+    lifecycle.isFenced = true;
+    hastenHeartbeat(node, env, RETRY_MS);
+    return;
+  }
   if (errorCode !== ErrorCode.NONE) {
     say(out, 'warn', 'the controller refuses a heartbeat', new Map([['reason', errorName(errorCode)]]));
     return;

@@ -26,6 +26,7 @@ import { bootNode, stepBoot } from './boot.ts';
 import { bootListening, proceedBoot } from './boot-serve.ts';
 import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoints.ts';
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
+import { createContact } from './contact.ts';
 import { createControllerCalls, wakeControllerCalls } from './controller-calls.ts';
 import { stepController, wakeController } from './controller-host.ts';
 import { heartbeatCut } from './controller-work.ts';
@@ -83,6 +84,7 @@ export function createNode(config: NodeConfig): Node {
     peers: createPeers(ids, config['node.id'], config['socket.request.max.bytes']),
     followers: createFollowers(),
     inSync: createInSyncHost(ids, config['node.id']),
+    contact: createContact(),
     machines: new Map<number, Machine>([
       [topics.owner, topics],
       [lifecycle.owner, lifecycle],

@@ -22,6 +22,7 @@ import type { Lookup } from './api/02-list-offsets.ts';
 import type { Unapplied } from './applied.ts';
 import type { Boot } from './boot.ts';
 import type { Checkpoints } from './checkpoints.ts';
+import type { Contact } from './contact.ts';
 import type { ControllerCalls } from './controller-calls.ts';
 import type { ControllerHost } from './controller-host.ts';
 import type { WantedAhead } from './fetch-ahead.ts';
@@ -205,6 +206,8 @@ export interface Node {
   /** What it follows of other nodes, and what its leaders propose. */
   readonly followers: Followers;
   readonly inSync: InSyncHost;
+  /** When others were heard of, on whose word its leaders depend. */
+  readonly contact: Contact;
   readonly machines: Map<number, Machine>;
   readonly deadlines: DeadlineHeap<Waking>;
   readonly topics: Topics;

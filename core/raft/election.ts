@@ -154,6 +154,7 @@ export function takeVoteRequest(turn: Turn, body: RequestOf<52>, waiter: number)
   const isNew = epoch > raft.epoch;
   const isGranted = isMeant && isUpToDate && (preVote ? isNew || wouldVote(raft) : isNew || mayVote(raft, candidate));
   const isVote = isGranted && !preVote;
+  if (preVote && !isGranted) env.reached('raft.pre_vote.refused');
   if (!isNew && (!isVote || raft.votedId >= 0)) {
     const error = isMeant ? ErrorCode.NONE : ErrorCode.INVALID_VOTER_KEY;
     reply(turn, waiter, 52, voteResponse(raft, error, isGranted));

@@ -13,6 +13,7 @@ import { ErrorCode, errorName } from '../../protocol/errors.ts';
 import type { ProduceRequest, ProduceResponse } from '../../protocol/messages/00-produce.ts';
 import { appendToLeader, type Waiter } from '../../replication/leader.ts';
 import { answer, endConnection, finish } from '../answers.ts';
+import { mayBeReplaced } from '../contact.ts';
 import { currentLeader, endpointsOf, missingError, type TopicKey } from '../leaders.ts';
 import { touch } from '../partitions.ts';
 import type { Node, Request, Topic } from '../state.ts';
@@ -117,6 +118,10 @@ function appendOne(
   const partition = topic?.partitions[data.index] ?? null;
   if (partition === null) {
     reply.errorCode = missingError(node, key, data.index);
+    return reply;
+  }
+  if (mayBeReplaced(node, env.nowMs, partition.leader)) {
+    reply.errorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER;
     return reply;
   }
   const records = data.records ?? NO_RECORDS;

@@ -151,6 +151,7 @@ function takeChanges(node: Node, session: FetchSession, body: FetchRequest): boo
 /** What a replica says by listing partitions: how far it has synced them. */
 function noteReplicas(node: Node, env: Env, session: FetchSession, id: number, body: FetchRequest): void {
   const replica = { id, brokerEpoch: body.replicaState.replicaEpoch };
+  node.contact.fetchedMs.set(id, env.nowMs);
   for (const { topic, topicId, partitions } of body.topics) {
     const found = session.usesTopicIds ? node.topics.byId.get(topicId) : node.topics.byName.get(topic);
     for (const asked of partitions) {
