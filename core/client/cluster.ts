@@ -3,8 +3,9 @@
  *
  * Metadata is asked for at the start, when a topic is added, when a leader is missing or doubted, when any connection
  * breaks, and every METADATA_MAX_AGE_MS. At most one such call is out. It goes to the peer that is up with the fewest
- * calls; if none is up, one after another is tried. Invariant: a refresh that is out names a call of the channel that
- * will end in an event. A crash loses all of it.
+ * calls, of equals to another one each time; if none is up, one after another is tried. A broker that is cut off from
+ * its cluster answers and is of no help: after some answers that left a leader missing others are opened. Invariant: a
+ * refresh that is out names a call of the channel that will end in an event. A crash loses all of it.
  */
 import { backoffMs } from '../channel/backoff.ts';
 import {
@@ -60,6 +61,8 @@ export interface ClientOptions {
 export const METADATA_MAX_AGE_MS = 300_000;
 /** The longest wait between two refreshes that brought no leader. */
 export const REFRESH_BACKOFF_MAX_MS = 1000;
+/** After so many answers in a row that were of no help one more broker is opened to be asked. */
+export const USELESS_MAX = 3;
 /** A connection that is not there by then is given up. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** The longest wait between two connections to one peer. */
@@ -83,6 +86,8 @@ export interface Cluster {
   failures: number;
   /** Which address to try next. */
   rotation: number;
+  /** The key of the peer that was found last; empty before the first. */
+  found: string;
 }
 
 /** A cluster that is not connected yet. */
@@ -100,7 +105,7 @@ export function createCluster(options: ClientOptions): Cluster {
     seed: options.seed,
   });
   const view = createView(options.bootstrap);
-  return { options, channel, view, refresh: 0, isStale: true, refreshAtMs: 0, failures: 0, rotation: 0 };
+  return { options, channel, view, refresh: 0, isStale: true, refreshAtMs: 0, failures: 0, rotation: 0, found: '' };
 }
 
 /** Watches a topic; what is known of it comes with the next refresh. */
@@ -181,6 +186,7 @@ function dropStrangers(cluster: Cluster, out: Outbox, events: ChannelEvent[]): v
 /** Sends a refresh if one is due. Called at the end of every step of the owner. */
 export function driveCluster(cluster: Cluster, env: Env, out: Outbox): void {
   if (cluster.refresh !== 0 || env.nowMs < refreshDueMs(cluster)) return;
+  if (cluster.failures >= USELESS_MAX) openAnother(cluster, env, out);
   const peer = findPeer(cluster, env, out);
   if (peer === null) return;
   const version = versionFor(cluster.channel, peer.key, METADATA);
@@ -203,7 +209,7 @@ function refreshDueMs(cluster: Cluster): number {
   return cluster.isStale ? cluster.refreshAtMs : cluster.refreshAtMs + METADATA_MAX_AGE_MS;
 }
 
-/** A peer that is up and has room, the idlest first; null if there is none, and then one is being opened. */
+/** A peer that is up and has room, the idlest; of equals not the last one. Null for none: then one is being opened. */
 export function findPeer(cluster: Cluster, env: Env, out: Outbox): Peer | null {
   let best: Peer | null = null;
   let isOpening = false;
@@ -212,14 +218,20 @@ export function findPeer(cluster: Cluster, env: Env, out: Outbox): Peer | null {
     if (peer.state === 'connecting' || peer.state === 'negotiating') isOpening = true;
     if (peer.state === 'up') isUp = true;
     if (!canCall(cluster.channel, peer.key)) continue;
-    if (best === null || peer.inFlight.length < best.inFlight.length) best = peer;
+    if (best === null || isBetter(cluster, peer, best)) best = peer;
   }
   if (best === null && !isOpening && !isUp) openNext(cluster, env, out);
+  if (best !== null) cluster.found = best.key;
   return best;
 }
 
-/** Opens the next address whose back-off is over; if none, asks for the next one anyway, to be woken for it. */
-function openNext(cluster: Cluster, env: Env, out: Outbox): void {
+function isBetter({ found }: Cluster, peer: Peer, best: Peer): boolean {
+  if (peer.inFlight.length !== best.inFlight.length) return peer.inFlight.length < best.inFlight.length;
+  return best.key === found;
+}
+
+/** Opens one more address, because those that are up are of no help. False if there is none. */
+export function openAnother(cluster: Cluster, env: Env, out: Outbox): boolean {
   const addresses = addressesOf(cluster.view);
   for (let tried = 0; tried < addresses.length; tried++) {
     const address = addresses[(cluster.rotation + tried) % addresses.length] as Address;
@@ -227,9 +239,15 @@ function openNext(cluster: Cluster, env: Env, out: Outbox): void {
     if (peer !== undefined && (peer.state !== 'idle' || peer.notBeforeMs > env.nowMs)) continue;
     cluster.rotation = (cluster.rotation + tried + 1) % addresses.length;
     openPeer(cluster.channel, env, address, out);
-    return;
+    return true;
   }
-  for (const address of addresses) openPeer(cluster.channel, env, address, out);
+  return false;
+}
+
+/** Opens the next address whose back-off is over; if none, asks for all anyway, to be woken for the first. */
+function openNext(cluster: Cluster, env: Env, out: Outbox): void {
+  if (openAnother(cluster, env, out)) return;
+  for (const address of addressesOf(cluster.view)) openPeer(cluster.channel, env, address, out);
 }
 
 /** When the cluster next wants a 'wake'; Infinity for never. */

@@ -9,7 +9,7 @@ import { type Answer, answerBody, type ChannelEvent, callPeer, versionFor } from
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode, errorInfo } from '../protocol/errors.ts';
-import { type Cluster, findPeer } from './cluster.ts';
+import { type Cluster, findPeer, openAnother, USELESS_MAX } from './cluster.ts';
 
 /** none: to be asked for. asked: the call is out. refused: `error` says why there will be none. */
 export interface Identity {
@@ -30,6 +30,7 @@ const BACKOFF_MAX_MS = 1000;
 /** Asks for an id if there is none and a broker is at hand. */
 export function pursueIdentity(identity: Identity, cluster: Cluster, env: Env, out: Outbox): void {
   if (identity.state !== 'none' || identity.retryAtMs > env.nowMs) return;
+  if (identity.failures >= USELESS_MAX) openAnother(cluster, env, out);
   const peer = findPeer(cluster, env, out);
   if (peer === null) return;
   const version = versionFor(cluster.channel, peer.key, INIT_PRODUCER_ID);

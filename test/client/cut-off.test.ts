@@ -1,0 +1,32 @@
+/** A broker that is cut off from its cluster answers, and knows of no leader: clients must not stay with it. */
+import { expect, it } from 'vitest';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import { allSettled, give, startProducing } from './producing.ts';
+import { createToy, type Mishap, partitionOf, run } from './toy-cluster.ts';
+
+/** What such a broker answers to Produce, Metadata and InitProducerId. */
+const CUT_OFF = new Map<number, number>([
+  [0, ErrorCode.NOT_LEADER_OR_FOLLOWER],
+  [3, ErrorCode.LEADER_NOT_AVAILABLE],
+  [22, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS],
+]);
+
+function alone(broker: number, keys: readonly number[]) {
+  return (_: unknown, request: { apiKey: number; broker: number }): Mishap => {
+    const error = CUT_OFF.get(request.apiKey);
+    if (request.broker !== broker || error === undefined || !keys.includes(request.apiKey)) return { kind: 'none' };
+    return { kind: 'error', error, acts: false };
+  };
+}
+
+it.each([
+  { what: 'leaders', keys: [0, 3] },
+  { what: 'producer ids', keys: [22] },
+])('a producer asks others for $what when the only broker that it has tried gives none', ({ keys }) => {
+  const toy = createToy({ brokers: 3, mishap: alone(0, keys) });
+  partitionOf(toy).leader = keys.includes(22) ? 0 : 1;
+  const producing = startProducing(toy);
+  give(producing, 'a');
+  run(toy, 15_000, () => allSettled(producing));
+  expect(producing.events.map(({ kind }) => kind)).toEqual(['acknowledged']);
+});
