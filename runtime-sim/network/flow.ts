@@ -57,6 +57,10 @@ export function submitNetwork(
         end.queue.push(part);
         end.queueBytes += part.length;
       }
+      // A machine that is there again knows nothing of the connection, and says so.
+      if (end.forgottenBy >= 0 && hostOf(network, end.forgottenBy).isPowered) {
+        putOnWire(network, dice, nowUs, end, { kind: 'reset' }, due);
+      }
       flush(network, dice, nowUs, end, due);
       return;
     case 'pause':

@@ -59,6 +59,8 @@ export interface End {
   /** Left the queue since the last 'sent'. */
   sentBytes: number;
   isSentDue: boolean;
+  /** The actor of a machine that has lost its power and with it the other end; -1 for none. */
+  forgottenBy: number;
   /** The key of a request in the queue that is cut off by it; -1 for none. */
   cutKey: number;
   isPaused: boolean;
@@ -237,6 +239,7 @@ export function makeEnd(
     arrivesUs: 0,
     sentBytes: 0,
     isSentDue: false,
+    forgottenBy: -1,
     cutKey: -1,
     isPaused: false,
     held: 0,

@@ -120,6 +120,7 @@ export function crashHost(
     dropEnd(network, end);
     if (peer === undefined) continue;
     loseWire(dice, peer);
+    if (powerLost) peer.forgottenBy = actor;
     if (!powerLost) putOnWire(network, dice, nowUs, peer, { kind: 'reset' }, due);
   }
   host.listening.clear();
@@ -135,8 +136,8 @@ export function powerUp(network: Network, dice: Dice, nowUs: number, actor: numb
   if (host.isPowered) return;
   host.isPowered = true;
   for (const end of network.ends.values()) {
-    if (network.ends.has(end.peer) || end.peer === 0 || end.state === 'dying') continue;
-    // Its bytes are sent again by its kernel until the machine answers them with a reset.
+    if (end.forgottenBy !== actor || end.state === 'dying') continue;
+    // Its bytes are sent again by its kernel until the machine answers by a reset; others hear that when they send.
     if (chance(dice, SITE.netLoss, end.end, 700_000)) putOnWire(network, dice, nowUs, end, { kind: 'reset' }, due);
   }
 }
