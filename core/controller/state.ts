@@ -12,6 +12,12 @@
  * that follows from the image.
  *
  * Handlers need what they cannot make: the time, uuids, the offset of their first record. Those come in `Context`.
+ *
+ * Where to read on:
+ * - `handle.ts`: which handler serves which API. `machine.ts`: the same for coordination. `duties.ts`: what is unasked.
+ * - `partition-change.ts`: who is in sync, who leads, who may lead later. `elections.ts`: of all that a broker touches.
+ * - `brokers.ts`: who takes part. `probing.ts`: who is dead. `served-topics.ts`: when a change of topics is answered.
+ * - `placement.ts`: where the replicas of new partitions go.
  */
 import { assert } from '../lib/assert.ts';
 import { applyRecord, draftImage, type MetadataDelta, publishDraft } from '../metadata/draft.ts';
@@ -49,7 +55,7 @@ export interface BrokerSession {
 /** The state. */
 export interface Controller {
   readonly config: ControllerConfig;
-  /** Everything appended so far. */
+  /** Everything appended so far, committed or not; changed by `replayRecords` alone, in log order. */
   image: MetadataImage;
   /** Brokers by id; only those that were heard of since this controller became active, or registered before. */
   readonly sessions: Map<number, BrokerSession>;

@@ -6,8 +6,7 @@
  * does the leader's log begin and end?) → one of the above; or waiting (for a later try). While it is not ready the
  * partition is out of the fetch session, so that a slow disk holds back nobody else.
  *
- * Invariants: `highWatermark <= log.durable`, and it goes back only where the leader has lost committed records (an
- * unclean election). A diverging log is cut before the watermark of the leader is believed (KAFKA-14704).
+ * A diverging log is cut before the watermark of the leader is believed (KAFKA-14704).
  */
 
 import type { Log } from '../log/log.ts';
@@ -15,13 +14,18 @@ import { endOffsetForEpoch, keepTail } from '../log/log.ts';
 
 /** The state of a partition that this node follows. */
 export interface Followed {
+  /** A fetch offset is its end, and is sent when all below is synced. */
   readonly log: Log;
   readonly topicId: string;
   /** For ListOffsets, which knows topics by name. */
   readonly topic: string;
   readonly index: number;
+  /** Under which it is followed; ascends. What was asked or answered under an earlier one does not count. */
   leaderEpoch: number;
-  /** Readers of this replica see records below it. */
+  /**
+   * Readers of this replica see records below it. `highWatermark <= log.durable`; it goes back only where the leader
+   * has lost committed records (an unclean election).
+   */
   highWatermark: number;
   /** What the leader has said last; it may lie above what is synced here. */
   leaderHighWatermark: number;

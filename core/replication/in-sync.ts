@@ -6,15 +6,10 @@
  * changes (`alter-partition.ts`) and, while one is not decided, reckons with the larger of both sets, so that no record
  * counts as committed that a replica which may be in sync does not have.
  *
- * Invariants:
- * - `isr` is the controller's last word that was heard, of `partitionEpoch`; it holds this node.
- * - `pending` is the set that was proposed on top of it, at most one at a time; null when there is none.
- * - The high watermark is at or below the fetch offset of every follower in either set, and of each that is about to
- *   join (it is caught up and eligible), or one could never catch up with a busy leader.
- * - A follower joins only once its log begins no lower than the leader's: one that came to lead would bring deleted
- *   records back.
- * - The high watermark does not move while fewer replicas are in sync than are wanted (KIP-966): what so few hold may
- *   be lost with them.
+ * A follower joins only once it holds all that is committed, and once its log begins no lower than the leader's: one
+ * that came to lead would bring deleted records back. While it is about to join, the high watermark waits for it, or it
+ * could never catch up with a busy leader. The high watermark does not move while fewer replicas are in sync than are
+ * wanted (KIP-966): what so few hold may be lost with them.
  *
  * Nothing here ticks: a follower that stands at the end of the log is in sync however long it has been silent, so an
  * idle partition has no deadline. One that lags is looked at when it may have lagged for too long. A crash forgets all
@@ -70,16 +65,20 @@ export interface Proposal {
 /** The replicas of a partition that this node leads. */
 export interface InSync {
   readonly self: number;
+  /** The last word of the controller that was heard: the state of `partitionEpoch`, which ascends. */
   leaderEpoch: number;
   partitionEpoch: number;
   replicas: readonly number[];
+  /** Holds this node. The high watermark is at or below the fetch offset of every follower in it or in `pending`. */
   isr: readonly number[];
   leaderRecoveryState: number;
   /** Where the leader's epoch began in its log: a follower below it does not have all that was committed. */
   epochStart: number;
   /** Where the leader's log begins, as it was when it was last asked for a change of the set. */
   logStart: number;
+  /** The other replicas, by id. */
   readonly followers: Map<number, Follower>;
+  /** What was proposed on top of `partitionEpoch` and is not decided: one at a time, null for none. */
   pending: Proposal | null;
   /** replica.lag.time.max.ms */
   lagMaxMs: number;

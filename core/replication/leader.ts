@@ -2,12 +2,21 @@
  * One partition that this node leads: it orders batches, knows how far they are committed, and says when a producer may
  * be answered.
  *
- * Offsets count records. The high watermark is what every in-sync replica has synced (`in-sync.ts`); with this node as
- * the only replica that is `log.durable`. It never goes back. A producer that asked for acks=1 is answered when the
- * batch is durable here (with flush off: written), one that asked for acks=-1 when the high watermark has passed it. A
- * leader's epoch comes from the controller, which gives a new one to every life of a node, so that two lives never
- * write different records under one epoch. A crash forgets all of this; producers see a broken connection and ask
- * again.
+ * Theory of operation, of a partition and its replicas. The controller lets one of them lead, under a leader epoch that
+ * no other life of a node ever has. That one appends; the others fetch from it, append the bytes as they came and sync
+ * them, and where a follower fetches from, up to there it has synced. What every replica of the in-sync set has synced
+ * is committed: the high watermark stands behind it, and readers see no further. The controller elects from that set
+ * only, and only the controller changes it, so whoever leads has all that was committed before. What a former leader
+ * alone had never was: when it follows, the leader epochs of both logs tell where they part, and it cuts its own there.
+ *
+ * Where to read on:
+ * - `in-sync.ts`: who counts for the high watermark. `alter-partition.ts`: how the controller is asked for another set.
+ * - `serve.ts`: what a leader says to a Fetch. `fetcher.ts`, `fetch-answers.ts`: how a follower fetches.
+ * - `followed.ts`: one partition that is followed, and how its log is cut or begun anew.
+ *
+ * With this node as the only replica the high watermark is `log.durable`. A producer that asked for acks=1 is answered
+ * when the batch is durable here (with flush off: written), one that asked for acks=-1 when the high watermark has
+ * passed it. A crash forgets all of this; producers see a broken connection and ask again.
  */
 import { assert } from '../lib/assert.ts';
 import { createQueue, dequeue, enqueue, peek, type Queue, queueAt, sift } from '../lib/queue.ts';
@@ -65,15 +74,15 @@ interface Append<W extends Waiter> {
 /** The state of a partition that this node leads. */
 export interface Leader<W extends Waiter> {
   readonly log: Log;
-  /** -1 while this node does not lead. */
+  /** Ascends; two lives of a node never have the same. -1 while this node does not lead. */
   epoch: number;
-  /** Readers see records below it. `highWatermark <= log.durable`. */
+  /** Readers see records below it, so it never goes back. `highWatermark <= log.durable`. */
   highWatermark: number;
   /** min.insync.replicas: an append with acks=-1 is refused when fewer replicas are in sync. */
   inSyncMin: number;
   /** The other replicas; null where there are none, or while this node does not lead. */
   inSync: InSync | null;
-  /** Every append above the high watermark, in the order of appends. */
+  /** Every append above the high watermark, in the order of appends; at most APPENDS_MAX. */
   readonly appends: Queue<Append<W>>;
   /** The appends with acks=1 that are not durable yet; each is in `appends` too. */
   readonly unsynced: Queue<Append<W>>;
