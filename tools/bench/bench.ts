@@ -6,6 +6,7 @@
  *   npm run bench -- --short                          one pair of a few seconds a row, for CI
  *   npm run bench -- --rows produce-1k,latency --json
  *   npm run bench -- --cluster                        the same for three nodes of each, about half an hour
+ *   npm run bench -- --failover                       what clients wait for when one of three is lost, as long again
  *   npm run bench -- --scale                          100,000 idle partitions, without Kafka, some minutes
  *   npm run bench -- --metadata                       100,000 partitions on 50 simulated brokers, metadata alone
  *
@@ -18,6 +19,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { KAFKA_VERSION, kafkaProblem } from '../peers/kafka-broker.ts';
 import { CLUSTER_ROWS } from './cluster-rows.ts';
+import { FAILOVER_ROWS } from './failover-rows.ts';
 import { asData, keepsBudget, type Row, table, unmeasured } from './figures.ts';
 import { keepsMetadataBudget, measureMetadata, metadataLines } from './metadata-scale.ts';
 import { parsePlan, SIDES } from './options.ts';
@@ -34,6 +36,7 @@ interface Options {
   readonly short?: boolean;
   readonly json?: boolean;
   readonly cluster?: boolean;
+  readonly failover?: boolean;
   readonly scale?: boolean;
   readonly metadata?: boolean;
   readonly topics: number;
@@ -45,7 +48,7 @@ const TMPFS_TYPE = 0x01021994;
 const BROKERS = 50;
 /** The exit code after an interruption, as shells count. */
 const INTERRUPTED = 130;
-const ALL_ROWS = new Map([...ROWS, ...CLUSTER_ROWS]);
+const ALL_ROWS = new Map([...ROWS, ...CLUSTER_ROWS, ...FAILOVER_ROWS]);
 const SHORT = { pairs: 1, seconds: 4 };
 const SCALE = { partitions: 10, quietMs: 5_000, topicsMax: 100_000 };
 
@@ -67,7 +70,7 @@ async function main(options: Options): Promise<number> {
     process.stderr.write(`${options.folder} lies in memory: choose a folder on a disk with --folder\n`);
     return 2;
   }
-  const all = options.cluster === true ? CLUSTER_ROWS : ROWS;
+  const all = options.failover === true ? FAILOVER_ROWS : options.cluster === true ? CLUSTER_ROWS : ROWS;
   const names = options.rows === 'all' ? [...all.keys()] : options.rows.split(',');
   const unknown = names.filter((name) => !ALL_ROWS.has(name));
   if (unknown.length > 0) {
@@ -154,6 +157,7 @@ const program = new Command('bench')
   .option('--folder <path>', 'where the data of both sides lies for the while', tmpdir())
   .option('--short', 'one pair of a few seconds a row: shows that it works, not how fast')
   .option('--cluster', 'measure three nodes that replicate instead: the rows named cluster-')
+  .option('--failover', 'measure what the loss of one of three nodes costs instead: the rows named failover-')
   .option('--scale', 'measure very many idle partitions of ten a topic instead, on Tidemark alone')
   .option('--metadata', 'measure the metadata of very many partitions on 50 simulated brokers instead')
   .option('--topics <count>', 'topics of --scale and --metadata, of ten partitions', Number, 10_000)

@@ -12,7 +12,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { peersFolder } from './kafka-broker.ts';
-import { type Finished, type RunOptions, run, runOrThrow } from './process.ts';
+import { type Finished, fetchOrThrow, type RunOptions, run } from './process.ts';
 
 /** What a family of clients is installed with: the folder of its sources has the name of the language. */
 type Language = 'node' | 'python' | 'go' | 'rust';
@@ -119,12 +119,18 @@ function codecsOf(client: string): readonly string[] {
   return client === 'platformatic-1' && !('zstdCompressSync' in zlib) ? CODECS.slice(0, -1) : CODECS;
 }
 
-/** Makes sure that a program is there, by the system's package of that name if need be. */
-export function needProgram(name: string): Promise<string | null> {
+/** Installs what Python's clients need, with the sources of that folder. Why it is not to be had, or null. */
+export function needPython(sources: string): Promise<string | null> {
+  const { language, packages } = INSTALLATIONS.get('python') as Installation;
+  return need('python', () => install('python', language, packages, sources));
+}
+
+/** Makes sure that a program is there, by the system's package of that name, or of another, if need be. */
+export function needProgram(name: string, pack = name): Promise<string | null> {
   return need(name, async () => {
     if ((await run('sh', ['-c', `command -v ${name}`])).code === 0) return;
-    await runOrThrow('apt-get', ['update']);
-    await runOrThrow('apt-get', ['install', '-y', '--no-install-recommends', name]);
+    await fetchOrThrow('apt-get', ['update']);
+    await fetchOrThrow('apt-get', ['install', '-y', '--no-install-recommends', pack]);
   });
 }
 
@@ -150,18 +156,18 @@ const INSTALLERS = {
   node: async (folder: string, packages: readonly string[]): Promise<void> => {
     writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}\n');
     const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
-    await runOrThrow('npm', ['install', ...quiet, ...packages], { folder });
+    await fetchOrThrow('npm', ['install', ...quiet, ...packages], { folder });
   },
   python: async (folder: string, packages: readonly string[]): Promise<void> => {
     const target = join(folder, 'packages');
     rmSync(target, { recursive: true, force: true });
-    await runOrThrow('python3', ['-m', 'pip', 'install', '--quiet', '--target', target, ...packages]);
+    await fetchOrThrow('python3', ['-m', 'pip', 'install', '--quiet', '--target', target, ...packages]);
   },
   go: async (folder: string, packages: readonly string[]): Promise<void> => {
     const required = packages.map((one) => `require ${one.replace('@', ' ')}\n`).join('');
     writeFileSync(join(folder, 'go.mod'), `module tidemark/interop\n\ngo 1.24\n\n${required}`);
-    await runOrThrow('go', ['mod', 'tidy'], { folder });
-    await runOrThrow('go', ['build', '-o', 'client', '.'], { folder });
+    await fetchOrThrow('go', ['mod', 'tidy'], { folder });
+    await fetchOrThrow('go', ['build', '-o', 'client', '.'], { folder });
   },
   rust: async (folder: string, packages: readonly string[]): Promise<void> => {
     const dependencies = packages.map((one) => {
@@ -178,7 +184,7 @@ const INSTALLERS = {
     const head = '[package]\nname = "client"\nversion = "0.0.0"\nedition = "2024"\n\n';
     const profile = '[profile.dev]\ndebug = false\nopt-level = 0\nincremental = false\n\n';
     writeFileSync(join(folder, 'Cargo.toml'), `${head}${profile}[dependencies]\n${dependencies.join('')}`);
-    await runOrThrow('cargo', ['build', '--quiet'], { folder });
+    await fetchOrThrow('cargo', ['build', '--quiet'], { folder });
   },
 };
 

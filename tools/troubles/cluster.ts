@@ -1,0 +1,122 @@
+/**
+ * Three daemons, set up by properties files as `docs/cluster.md` shows them, each at its own place in the network. What
+ * was done to a node is noted, so that one that ends by itself is told from one that was made to.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pause, type Service, serve } from '../peers/process.ts';
+import { tidemarkProgram } from '../peers/tidemark.ts';
+import type { Network } from './network.ts';
+
+/** A process that has ended without having been asked to. */
+export interface SuddenEnd {
+  readonly nodeId: number;
+  readonly code: number;
+  /** The end of what it said. */
+  readonly said: string;
+}
+
+/** One node of the cluster, through all its processes. */
+export interface Daemon {
+  readonly nodeId: number;
+  readonly host: string;
+  readonly port: number;
+  readonly folder: string;
+  /** Everything that its processes have said. */
+  readonly said: () => string;
+  readonly isRunning: () => boolean;
+  readonly start: () => void;
+  /** Sends a signal that does not end the process. */
+  readonly signal: (signal: 'SIGSTOP' | 'SIGCONT') => void;
+  /** Ends the process and waits until it has ended: its exit code, 0 if none ran. */
+  readonly end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number>;
+  /** The processes that have ended by themselves since the last question. */
+  readonly takeSuddenEnds: () => SuddenEnd[];
+}
+
+/** Ports are free in a network of one's own. */
+const PORT = 9092;
+const CONTROLLER_PORT = 9093;
+const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
+const END_TIMEOUT_MS = 45_000;
+const SAID_MAX = 200_000;
+
+/** The nodes, not started. Their directories and properties lie in `folder`. */
+export function createDaemons(
+  network: Network,
+  nodeIds: readonly number[],
+  folder: string,
+  settings: ReadonlyMap<string, string>,
+): Daemon[] {
+  const voters = nodeIds.map((id) => `${id}@${network.hostOf(id)}:${CONTROLLER_PORT}`).join(',');
+  return nodeIds.map((nodeId) => {
+    const host = network.hostOf(nodeId);
+    const own = join(folder, `node${nodeId}`);
+    mkdirSync(own, { recursive: true });
+    const properties = new Map([
+      ['node.id', String(nodeId)],
+      ['listeners', `PLAINTEXT://${host}:${PORT},CONTROLLER://${host}:${CONTROLLER_PORT}`],
+      ['log.dirs', own],
+      ['process.roles', 'broker,controller'],
+      ['cluster.id', CLUSTER_ID],
+      ['controller.listener.names', 'CONTROLLER'],
+      ['controller.quorum.voters', voters],
+      ['inter.broker.listener.name', 'PLAINTEXT'],
+      ['listener.security.protocol.map', 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT'],
+      ['default.replication.factor', String(nodeIds.length)],
+      ['min.insync.replicas', '2'],
+      ...settings,
+    ]);
+    const file = join(folder, `node${nodeId}.properties`);
+    writeFileSync(file, [...properties].map(([name, value]) => `${name}=${value}\n`).join(''));
+    return createDaemon(nodeId, host, own, [...network.wrapperOf(nodeId), process.execPath], file);
+  });
+}
+
+function createDaemon(
+  nodeId: number,
+  host: string,
+  folder: string,
+  [program = '', ...first]: readonly string[],
+  file: string,
+): Daemon {
+  let service: Service | null = null;
+  let isAsked = false;
+  let said = '';
+  const suddenEnds: SuddenEnd[] = [];
+  const start = (): void => {
+    const started = serve(program, [...first, tidemarkProgram(), 'start', '--config', file]);
+    service = started;
+    isAsked = false;
+    void started.ended.then((code) => {
+      said = `${said}${started.output()}`.slice(-SAID_MAX);
+      if (service !== started) return;
+      service = null;
+      if (!isAsked) suddenEnds.push({ nodeId, code, said: started.output().slice(-2000) });
+    });
+  };
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<number> => {
+    const ending = service;
+    if (ending === null) return 0;
+    isAsked = true;
+    process.kill(ending.pid, signal);
+    const code = await Promise.race([ending.ended, pause(END_TIMEOUT_MS).then(() => null)]);
+    if (code !== null) return code;
+    suddenEnds.push({ nodeId, code: -1, said: `did not end within ${END_TIMEOUT_MS} ms of ${signal}` });
+    return ending.stop('SIGKILL');
+  };
+  return {
+    nodeId,
+    host,
+    port: PORT,
+    folder,
+    said: () => `${said}${service?.output() ?? ''}`,
+    isRunning: () => service !== null,
+    start,
+    signal: (signal) => {
+      if (service !== null) process.kill(service.pid, signal);
+    },
+    end,
+    takeSuddenEnds: () => suddenEnds.splice(0),
+  };
+}
