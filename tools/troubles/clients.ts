@@ -66,6 +66,7 @@ export function startProducing(
     everyMs: plan.everyMs,
     burstMax: plan.burstMax,
     valueBytesMax: VALUE_BYTES_MAX,
+    isRepeated: false,
   };
   return startClient(PRODUCING, options, seed);
 }
