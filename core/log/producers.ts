@@ -34,7 +34,12 @@ export interface Producer {
   readonly coordinatorEpoch: number;
   /** First offset of the open transaction, -1 for none: for transactions. */
   readonly transactionFirstOffset: number;
+  /** What was known before its first batch of this epoch, which may be cut off again; null for nothing. */
+  readonly earlier: Producer | null;
 }
+
+/** Epochs of one producer that are remembered: a leader that is cut off takes batches of some that are never kept. */
+export const EPOCHS_KEPT_MAX = 16;
 
 /** Batches that are remembered of each producer: as many as a client may have in flight. */
 export const BATCHES_KEPT_MAX = 5;
@@ -121,11 +126,26 @@ export function afterAppend(known: Producer | undefined, epoch: number, batch: P
     usedAtMs: nowMs,
     coordinatorEpoch: known === undefined ? -1 : known.coordinatorEpoch,
     transactionFirstOffset: known === undefined ? -1 : known.transactionFirstOffset,
+    earlier: earlierOf(known, epoch),
   };
+}
+
+function earlierOf(known: Producer | undefined, epoch: number): Producer | null {
+  if (known === undefined) return null;
+  return known.epoch === epoch ? known.earlier : withEpochs(known, EPOCHS_KEPT_MAX - 1);
+}
+
+/** The same with what is known of at most so many epochs. */
+function withEpochs(producer: Producer, epochsMax: number): Producer {
+  const { earlier } = producer;
+  if (earlier === null) return producer;
+  const kept = epochsMax <= 1 ? null : withEpochs(earlier, epochsMax - 1);
+  return kept === earlier ? producer : { ...producer, earlier: kept };
 }
 
 /** The entry of a producer after a batch that is found in the log; the log is right, so nothing is refused. */
 export function afterReplay(known: Producer | undefined, epoch: number, batch: ProducerBatch, nowMs: number): Producer {
+  if (known !== undefined && known.epoch !== epoch) return afterAppend(known, epoch, batch, nowMs);
   // A gap means that the state had expired in between: what came before is forgotten, as it was then.
   const isNext = known !== undefined && sequenceDistance(known.lastSequence, batch.firstSequence) === 1;
   return afterAppend(isNext && known.lastSequence >= 0 ? known : undefined, epoch, batch, nowMs);
@@ -167,31 +187,34 @@ export function undoAppend(
     usedAtMs: now === undefined ? 0 : now.usedAtMs,
     coordinatorEpoch: -1,
     transactionFirstOffset: -1,
+    earlier: null,
   });
 }
 
 /**
  * The log was cut and ends at `end`: forgets the batches that are gone. Where all that are kept of a producer are gone,
- * the sequence before them is taken for its last if it wrote more: a client has no more in flight than are kept. One
- * that began in what was cut is not known any more.
+ * the sequence before them is taken for its last if it wrote more: a client has no more in flight than are kept. Where
+ * an epoch began in what was cut, the one before it counts again, and without one nothing is known of the producer.
  */
 export function cutProducers(producers: Map<number, Producer>, end: number): void {
   for (const [producerId, producer] of producers) {
-    const gone = producer.batches.filter((batch) => batch.lastOffset >= end);
-    const oldest = gone[0];
-    if (oldest === undefined) continue;
-    const batches = producer.batches.filter((batch) => batch.lastOffset < end);
-    const lost = sequenceDistance(oldest.firstSequence, producer.lastSequence) + 1;
-    const knownRecords = producer.knownRecords - lost;
-    if (knownRecords <= 0) {
-      producers.delete(producerId);
-      continue;
-    }
-    const lastSequence = oldest.firstSequence === 0 ? SEQUENCES - 1 : oldest.firstSequence - 1;
-    const isOpen = producer.transactionFirstOffset < end;
-    const transactionFirstOffset = isOpen ? producer.transactionFirstOffset : -1;
-    producers.set(producerId, { ...producer, lastSequence, batches, knownRecords, transactionFirstOffset });
+    const left = cutProducer(producer, end);
+    if (left === null) producers.delete(producerId);
+    else if (left !== producer) producers.set(producerId, left);
   }
+}
+
+function cutProducer(producer: Producer, end: number): Producer | null {
+  const oldest = producer.batches.find((batch) => batch.lastOffset >= end);
+  if (oldest === undefined) return producer;
+  const batches = producer.batches.filter((batch) => batch.lastOffset < end);
+  const lost = sequenceDistance(oldest.firstSequence, producer.lastSequence) + 1;
+  const knownRecords = producer.knownRecords - lost;
+  if (knownRecords <= 0) return producer.earlier === null ? null : cutProducer(producer.earlier, end);
+  const lastSequence = oldest.firstSequence === 0 ? SEQUENCES - 1 : oldest.firstSequence - 1;
+  const isOpen = producer.transactionFirstOffset < end;
+  const transactionFirstOffset = isOpen ? producer.transactionFirstOffset : -1;
+  return { ...producer, lastSequence, batches, knownRecords, transactionFirstOffset };
 }
 
 /** Forgets producers that have not written for `expirationMs` and have no transaction open. */

@@ -100,7 +100,7 @@ function readEntry(reader: Reader, nowMs: number): [number, Producer] {
   }
   const knownRecords = batches.length === 0 ? 0 : offsetDelta + 1;
   const producer = { epoch, lastSequence, batches, knownRecords, usedAtMs: nowMs };
-  return [producerId, { ...producer, coordinatorEpoch, transactionFirstOffset }];
+  return [producerId, { ...producer, coordinatorEpoch, transactionFirstOffset, earlier: null }];
 }
 
 function readHistory(reader: Reader, producer: Producer): Producer | null {
