@@ -387,7 +387,8 @@ function finishFetch(node: Node, fetch: Fetch): void {
       responses.push(last);
     }
     last.partitions.push(reply);
-    if (reply.currentLeader.leaderId >= 0) leaders = (leaders ?? new Set<number>()).add(reply.currentLeader.leaderId);
+    const { leaderId } = reply.currentLeader; // A replica has an image that says where its leader is.
+    if (leaderId >= 0 && fetch.replicaId < 0) leaders = (leaders ?? new Set<number>()).add(leaderId);
     subscription.toldHighWatermark = reply.highWatermark;
     subscription.toldLogStart = reply.logStartOffset;
   }

@@ -34,8 +34,8 @@ export interface ProducingOptions {
   readonly everyMs: number;
   readonly burstMax: number;
   readonly valueBytesMax: number;
-  /** Its requests are kept, so that they can be repeated. */
-  readonly isRepeated: boolean;
+  /** Its requests are kept, so that they can be repeated; default false. */
+  readonly isRepeated?: boolean;
 }
 
 /** Its state. */
@@ -92,7 +92,7 @@ function step(state: Producing, env: Env, input: Input, out: Outbox): void {
     default:
   }
   for (const event of events) settle(state, event);
-  if (state.options.isRepeated) keepRequests(state.options.observer, out, from, state.dice);
+  if (state.options.isRepeated === true) keepRequests(state.options.observer, out, from, state.dice);
 }
 
 function burst(state: Producing, env: Env, out: Outbox): void {
