@@ -55,7 +55,7 @@ describe.skipIf(problem !== null)("Apache Kafka's own tools", () => {
   it('the console consumer reads a partition from an offset, without a group', async () => {
     const from = ['--partition', '0', '--offset', String(COUNT - 5)];
     const args = ['--bootstrap-server', node.bootstrap, '--topic', 'perf', ...from, '--max-messages', '5'];
-    const { stdout } = await runKafkaTool('console-consumer', [...args, '--timeout-ms', '30000']);
+    const { stdout } = await runKafkaTool('console-consumer', [...args, '--timeout-ms', '60000']);
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((one) => one.length)).toEqual([1024, 1024, 1024, 1024, 1024]);
   });

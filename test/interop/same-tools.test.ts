@@ -63,8 +63,10 @@ const COMMANDS: readonly Command[] = [
   ['configs', '--describe --entity-type topics'],
   ['configs', '--describe --entity-type groups'],
   ['console-producer', '--topic one', 'p\nq\nr\n'],
+  // Its timestamp is the largest, for the tool takes its time to start; those of three lines may be one or several.
+  ['console-producer', '--topic one', 's\n'],
   ['console-producer', '--topic a', 'no key\n'],
-  ['console-consumer', '--topic one --partition 0 --offset 1 --max-messages 2 --timeout-ms 20000'],
+  ['console-consumer', '--topic one --partition 0 --offset 1 --max-messages 2 --timeout-ms 60000'],
   ['get-offsets', ''],
   ['get-offsets', '--topic one --time earliest'],
   ['get-offsets', '--topic one --time -3'],

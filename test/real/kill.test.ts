@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createProducerClient } from '../../runtime-real/sdk/producer-client.ts';
 import { needProgram } from '../../tools/peers/clients.ts';
-import { pause, runOrThrow } from '../../tools/peers/process.ts';
+import { freePort, pause, runOrThrow } from '../../tools/peers/process.ts';
 import { startTidemark } from '../../tools/peers/tidemark.ts';
 import { daemon, temporaryFolder } from '../interop/daemon.ts';
 
@@ -25,7 +25,9 @@ const folder = temporaryFolder();
 
 describe.skipIf(problem !== null)('kill -9 under load', () => {
   it(`after ${KILLS} kills every acknowledged record is there once, in order, at its offset`, async () => {
-    let node = await daemon(folder, { settings: SETTINGS });
+    // Not one of the ports that the kernel gives away: the client's own attempts to connect could take it while no
+    // daemon listens there.
+    let node = await daemon(folder, { settings: SETTINGS, port: await freePort() });
     const options = { dataFolder: node.dataFolder, port: node.port, settings: SETTINGS };
     const load = startLoad(node.bootstrap);
     let killsUnderLoad = 0;

@@ -38,7 +38,7 @@ export interface TidemarkOptions {
 /** `never`, as Kafka spells it. */
 export const NEVER = '9223372036854775807';
 
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 5;
 
 /**

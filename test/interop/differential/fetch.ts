@@ -14,8 +14,12 @@ const filled = new Map<Peer, Promise<string>>();
 
 /** Makes the topic that is read, once: ten batches of three records, and resolves to its id. */
 export function filledTopic(peer: Peer): Promise<string> {
-  const made = filled.get(peer) ?? fillTopic(peer);
+  const known = filled.get(peer);
+  if (known !== undefined) return known;
+  const made = fillTopic(peer);
   filled.set(peer, made);
+  // One failure is not that of all the cases that come after it.
+  made.catch(() => filled.delete(peer));
   return made;
 }
 

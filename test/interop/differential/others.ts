@@ -3,7 +3,7 @@ import { ZERO_UUID } from '../../../core/lib/uuid.ts';
 import { decodeResponse } from '../../../core/protocol/codec.ts';
 import { NOW_MS } from './batches.ts';
 import { filledTopic } from './fetch.ts';
-import { type Answer, type Peer, topic, versionsOf } from './peers.ts';
+import { type Answer, inTime, type Peer, topic, versionsOf } from './peers.ts';
 import type { Run } from './produce.ts';
 
 const LIST_OFFSETS = 2;
@@ -74,7 +74,7 @@ function bare(key: number, version: number, rest = '000000'): Run {
     const body = Buffer.concat([head, Buffer.from(rest, 'hex')]);
     const length = Buffer.alloc(4);
     length.writeInt32BE(body.length);
-    const answer = await wire.raw(77, Buffer.concat([length, body]), 2000);
+    const answer = await wire.raw(77, Buffer.concat([length, body]));
     wire.close();
     if (typeof answer === 'string') return answer;
     if (key === METADATA && version === 1) return decodeResponse(METADATA, 1, answer).body.topics;
@@ -210,11 +210,10 @@ const LOADING = 14;
 function initProducerId(body: object, from = 0): Run {
   return async (peer) => {
     const wire = await peer.wire();
-    for (let tries = 0; tries < 200; tries++) {
+    await inTime(`${peer.name} to have producer ids`, async () => {
       const first: Answer = await wire.ask(INIT_PRODUCER_ID, 0, { transactionalId: null, transactionTimeoutMs: 1000 });
-      if (first.errorCode !== LOADING) break;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+      return first.errorCode === LOADING ? null : true;
+    });
     const answers = (await each(INIT_PRODUCER_ID, body, from)(peer)) as [number, Answer][];
     for (const [, answer] of answers) if (answer.producerId >= 0) answer.producerId = 'ID';
     return answers;

@@ -40,8 +40,11 @@ export interface Peer {
   readonly stop: () => Promise<void>;
 }
 
-const SILENCE_MS = 3_000;
-const TOPIC_TRIES_MAX = 200;
+/** No answer within this is none: a busy machine, on which a broker has just started, takes seconds for its first. */
+const SILENCE_MS = 20_000;
+/** How long a broker may take for what it does in the background, and how often it is asked meanwhile. */
+const PATIENCE_MS = 60_000;
+const ASK_INTERVAL_MS = 20;
 const LIST_OFFSETS = 2;
 const METADATA = 3;
 
@@ -80,25 +83,35 @@ export function versionsOf(key: number, from = 0): number[] {
 export async function topic(peer: Peer, name: string): Promise<string> {
   const known = peer.ids.get(name);
   if (known !== undefined) return known;
-  const wire = await peer.wire();
-  for (let tries = 0; tries < TOPIC_TRIES_MAX; tries++) {
+  const id = await inTime(`${peer.name} to make topic ${name}`, async () => {
+    const wire = await peer.wire();
     const body = { topics: [{ name, topicId: ZERO_UUID }], allowAutoTopicCreation: true };
-    const found: Answer = await wire.ask(METADATA, 12, body);
+    const found: Answer | NoAnswer = await wire.ask(METADATA, 12, body);
+    if (typeof found === 'string') return null;
     const [first] = found.topics;
-    if (first.errorCode === 0 && (await leads(wire, name, first.partitions))) {
-      peer.ids.set(name, first.topicId);
-      return first.topicId;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const isUsable = first.errorCode === 0 && (await leads(wire, name, first.partitions));
+    return isUsable ? (first.topicId as string) : null;
+  });
+  peer.ids.set(name, id);
+  return id;
+}
+
+/** Asks again and again until there is something; throws an Error that says what was awaited. */
+export async function inTime<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
+  const untilMs = performance.now() + PATIENCE_MS;
+  while (performance.now() < untilMs) {
+    const found = await ask();
+    if (found !== null) return found;
+    await new Promise((resolve) => setTimeout(resolve, ASK_INTERVAL_MS));
   }
-  throw new Error(`${peer.name} does not make topic ${name}`);
+  throw new Error(`waited in vain for ${what}`);
 }
 
 /** Whether the broker leads the partitions: metadata may say so a little before it is so. */
 async function leads(wire: Wire, name: string, partitions: readonly Answer[]): Promise<boolean> {
   const asked = partitions.map(({ partitionIndex }) => ({ partitionIndex, timestamp: -1, currentLeaderEpoch: -1 }));
   const answer: Answer = await wire.ask(LIST_OFFSETS, 5, { replicaId: -1, topics: [{ name, partitions: asked }] });
-  return answer.topics[0].partitions.every(({ errorCode }: Answer) => errorCode === 0);
+  return typeof answer !== 'string' && answer.topics[0].partitions.every(({ errorCode }: Answer) => errorCode === 0);
 }
 
 /** The answer with everything that differs between any two brokers in one form. */

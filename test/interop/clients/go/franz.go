@@ -19,7 +19,7 @@ var franzCodecs = map[string]kgo.CompressionCodec{
 func franzClient(bootstrap string, options ...kgo.Opt) (*kgo.Client, context.Context) {
 	client, err := kgo.NewClient(append(options, kgo.SeedBrokers(bootstrap))...)
 	check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 240*time.Second)
 	context.AfterFunc(ctx, cancel)
 	return client, ctx
 }

@@ -16,7 +16,7 @@ const consoleLogger = require('kafkajs/src/loggers/console');
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs;
 
 const [mode, bootstrap, topic, codec, file] = process.argv.slice(2);
-const kafka = new Kafka({ clientId: 'interop', brokers: [bootstrap], logLevel: logLevel.ERROR });
+const kafka = new Kafka({ clientId: 'interop', brokers: [bootstrap], connectionTimeout: 30_000, logLevel: logLevel.ERROR });
 await init();
 CompressionCodecs[CompressionTypes.Snappy] = snappy;
 CompressionCodecs[CompressionTypes.LZ4] = () => ({
@@ -50,7 +50,7 @@ async function read() {
   const [{ high }] = await admin.fetchTopicOffsets(topic);
   await admin.disconnect();
   const logger = createLogger({ level: logLevel.ERROR, logCreator: consoleLogger });
-  const options = { brokers: [bootstrap], clientId: 'interop', connectionTimeout: 5000, requestTimeout: 30_000 };
+  const options = { brokers: [bootstrap], clientId: 'interop', connectionTimeout: 30_000, requestTimeout: 30_000 };
   const cluster = new Cluster({ logger, socketFactory: socketFactory(), offsets: new Map(), ...options });
   await cluster.connect();
   await cluster.addTargetTopic(topic);

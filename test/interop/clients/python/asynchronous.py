@@ -35,7 +35,7 @@ async def read():
     high = (await consumer.end_offsets([partition]))[partition]
     digest = Digest()
     while digest.count < high:
-        batches = await consumer.getmany(partition, timeout_ms=10000)
+        batches = await consumer.getmany(partition, timeout_ms=60000)
         if not batches:
             break
         for record in batches[partition]:

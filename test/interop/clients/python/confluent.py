@@ -22,18 +22,18 @@ def write(codec, path):
             on_delivery=lambda error, _: failures.append(str(error)) if error else None,
         )
         producer.poll(0)
-    left = producer.flush(60)
+    left = producer.flush(240)
     if failures or left:
         sys.exit(f"{left} records not sent, {failures[:3]}")
 
 
 def read():
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False})
-    _, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)
+    _, high = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=60)
     consumer.assign([TopicPartition(topic, 0, 0)])
     digest = Digest()
     while digest.count < high:
-        messages = consumer.consume(min(1000, high - digest.count), 10)
+        messages = consumer.consume(min(1000, high - digest.count), 60)
         if not messages:
             break
         for message in messages:
@@ -48,11 +48,11 @@ def administer():
     admin = AdminClient({"bootstrap.servers": bootstrap})
     new = NewTopic(topic, num_partitions=3, replication_factor=1, config={"retention.ms": "123456"})
     created = admin.create_topics([new])[topic].result() is None
-    metadata = admin.list_topics(timeout=10)
+    metadata = admin.list_topics(timeout=60)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     configs = admin.describe_configs([resource])[resource].result()
     admin.delete_topics([topic])[topic].result()
-    gone = topic not in admin.list_topics(timeout=10).topics
+    gone = topic not in admin.list_topics(timeout=60).topics
     partitions = len(metadata.topics[topic].partitions) if topic in metadata.topics else 0
     report = {"created": created, "listed": topic in metadata.topics, "partitions": partitions}
     print(json.dumps({**report, "retentionMs": configs["retention.ms"].value, "gone": gone}))

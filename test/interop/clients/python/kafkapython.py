@@ -17,9 +17,9 @@ def write(codec, path):
         producer.send(topic, key=key, value=value, partition=0, headers=headers)
         for key, value, headers in load_records(path)
     ]
-    producer.flush(60)
+    producer.flush(240)
     for future in futures:
-        future.get(timeout=30)
+        future.get(timeout=60)
     producer.close()
 
 
@@ -31,7 +31,7 @@ def read():
     consumer.seek_to_beginning(partition)
     digest = Digest()
     while digest.count < high:
-        batches = consumer.poll(timeout_ms=10000)
+        batches = consumer.poll(timeout_ms=60000)
         if not batches:
             break
         for record in batches[partition]:
