@@ -315,13 +315,17 @@ function answerOf(action: TopicAction, { error, result }: AdminEvent): TopicAnsw
 /** Kafka's number for settings that were set for the topic itself. */
 const OF_TOPIC = 1;
 
+/** Of several nodes the client may first ask who led the topic of that name that was there before. */
+const PROBES_MAX = 4;
+
 /** A topic that was acknowledged can be used at once: each of its partitions says where it ends. */
 function probe(state: Administering, env: Env, creation: TopicOperation, count: number): void {
   const { topic } = creation;
-  const downs = state.options.observer.history.downsUs.length;
+  const { history } = state.options.observer;
+  const downs = history.downsUs.length;
   for (let partition = 0; partition < count; partition++) {
     const request: AdminRequest = { kind: 'listOffset', topic, partition, at: 'latest' };
-    ask(state, env, request, { kind: 'probe', creation, downs }, 1);
+    ask(state, env, request, { kind: 'probe', creation, downs }, history.isOfSeveral ? PROBES_MAX : 1);
   }
 }
 
