@@ -3,7 +3,7 @@
  *
  * Metadata is asked for at the start, when a topic is added, when a leader is missing or doubted, when any connection
  * breaks, and every METADATA_MAX_AGE_MS. At most one such call is out. It goes to the peer that is up with the fewest
- * calls, of equals to another one each time; if none is up, one after another is tried. A broker that is cut off from
+ * calls, of equals to each in turn; if none is up, one after another is tried. A broker that is cut off from
  * its cluster answers and is of no help: after some answers that left a leader missing others are opened. Invariant: a
  * refresh that is out names a call of the channel that will end in an event. A crash loses all of it.
  */
@@ -82,12 +82,13 @@ export interface Cluster {
   /** Something was missed: refresh as soon as `refreshAtMs` allows. */
   isStale: boolean;
   refreshAtMs: number;
-  /** Refreshes in a row that left something missing. */
+  /** Refreshes in a row that left something missing, or in doubt. */
   failures: number;
   /** Which address to try next. */
   rotation: number;
-  /** The key of the peer that was found last; empty before the first. */
-  found: string;
+  /** When each peer was found last, counted in findings; of peers that the channel has. */
+  readonly foundAt: Map<string, number>;
+  findings: number;
 }
 
 /** A cluster that is not connected yet. */
@@ -105,7 +106,18 @@ export function createCluster(options: ClientOptions): Cluster {
     seed: options.seed,
   });
   const view = createView(options.bootstrap);
-  return { options, channel, view, refresh: 0, isStale: true, refreshAtMs: 0, failures: 0, rotation: 0, found: '' };
+  return {
+    options,
+    channel,
+    view,
+    refresh: 0,
+    isStale: true,
+    refreshAtMs: 0,
+    failures: 0,
+    rotation: 0,
+    foundAt: new Map(),
+    findings: 0,
+  };
 }
 
 /** Watches a topic; what is known of it comes with the next refresh. */
@@ -151,10 +163,10 @@ function refreshed(cluster: Cluster, env: Env, event: Answer, out: Outbox, event
     refreshFailed(cluster, env);
     return;
   }
-  learnMetadata(cluster.view, answer);
+  const isNews = learnMetadata(cluster.view, answer);
   dropStrangers(cluster, out, events);
   cluster.isStale = lacksLeader(cluster.view);
-  cluster.failures = cluster.isStale ? cluster.failures + 1 : 0;
+  cluster.failures = cluster.isStale || !isNews ? cluster.failures + 1 : 0;
   cluster.refreshAtMs = env.nowMs + refreshBackoffMs(cluster);
 }
 
@@ -179,7 +191,9 @@ function refreshBackoffMs(cluster: Cluster): number {
 function dropStrangers(cluster: Cluster, out: Outbox, events: ChannelEvent[]): void {
   const known = new Set(addressesOf(cluster.view).map(peerKey));
   for (const [key, peer] of cluster.channel.peers) {
-    if (!known.has(key) && peer.inFlight.length === 0) closePeer(cluster.channel, key, out, events);
+    if (known.has(key) || peer.inFlight.length > 0) continue;
+    closePeer(cluster.channel, key, out, events);
+    cluster.foundAt.delete(key);
   }
 }
 
@@ -209,7 +223,7 @@ function refreshDueMs(cluster: Cluster): number {
   return cluster.isStale ? cluster.refreshAtMs : cluster.refreshAtMs + METADATA_MAX_AGE_MS;
 }
 
-/** A peer that is up and has room, the idlest; of equals not the last one. Null for none: then one is being opened. */
+/** A peer that is up and has room, the idlest; of equals each in turn. Null for none: then one is being opened. */
 export function findPeer(cluster: Cluster, env: Env, out: Outbox): Peer | null {
   let best: Peer | null = null;
   let isOpening = false;
@@ -221,13 +235,15 @@ export function findPeer(cluster: Cluster, env: Env, out: Outbox): Peer | null {
     if (best === null || isBetter(cluster, peer, best)) best = peer;
   }
   if (best === null && !isOpening && !isUp) openNext(cluster, env, out);
-  if (best !== null) cluster.found = best.key;
+  if (best === null) return null;
+  cluster.findings += 1;
+  cluster.foundAt.set(best.key, cluster.findings);
   return best;
 }
 
-function isBetter({ found }: Cluster, peer: Peer, best: Peer): boolean {
+function isBetter({ foundAt }: Cluster, peer: Peer, best: Peer): boolean {
   if (peer.inFlight.length !== best.inFlight.length) return peer.inFlight.length < best.inFlight.length;
-  return best.key === found;
+  return (foundAt.get(peer.key) ?? 0) < (foundAt.get(best.key) ?? 0);
 }
 
 /** Opens one more address, because those that are up are of no help. False if there is none. */

@@ -145,21 +145,27 @@ export function learnLeader(
   return true;
 }
 
-/** Takes over an answer to Metadata, as far as it is not older than what is known. */
-export function learnMetadata(view: ClusterView, answer: ResponseOf<3>): void {
+/**
+ * Takes over an answer to Metadata, as far as it is not older than what is known. False if it names a leader that was
+ * doubted, and no newer one: it may come from a broker that has heard nothing for long.
+ */
+export function learnMetadata(view: ClusterView, answer: ResponseOf<3>): boolean {
+  let isNews = true;
   view.clusterId = answer.clusterId ?? view.clusterId;
   view.controllerId = answer.controllerId;
   if (answer.brokers.length > 0) view.brokers.clear();
   for (const { nodeId, host, port } of answer.brokers) view.brokers.set(nodeId, { host, port });
   for (const told of answer.topics) {
     const topic = told.name === null ? undefined : view.topics.get(told.name);
-    if (topic !== undefined) learnTopic(topic, told);
+    if (topic !== undefined && !learnTopic(topic, told)) isNews = false;
   }
+  return isNews;
 }
 
-function learnTopic(topic: TopicView, told: ResponseOf<3>['topics'][number]): void {
+function learnTopic(topic: TopicView, told: ResponseOf<3>['topics'][number]): boolean {
+  let isNews = true;
   topic.error = told.errorCode;
-  if (told.errorCode !== ErrorCode.NONE) return;
+  if (told.errorCode !== ErrorCode.NONE) return isNews;
   if (told.topicId !== ZERO_UUID && told.topicId !== topic.id) {
     if (topic.id !== ZERO_UUID) topic.partitions = [];
     topic.id = told.topicId;
@@ -169,10 +175,12 @@ function learnTopic(topic: TopicView, told: ResponseOf<3>['topics'][number]): vo
     const partition = partitionAt(topic, partitionIndex);
     // Versions below 7 tell no epoch: the answer is taken as it is.
     if (leaderEpoch >= 0 && leaderEpoch < partition.leaderEpoch) continue;
+    if (partition.doubted && leaderId === partition.leader && leaderEpoch <= partition.leaderEpoch) isNews = false;
     partition.leader = leaderId;
     partition.leaderEpoch = Math.max(leaderEpoch, partition.leaderEpoch);
     partition.doubted = false;
   }
+  return isNews;
 }
 
 /** Forgets the brokers, so that the bootstrap list is used again (KIP-1102). Epochs stay. */

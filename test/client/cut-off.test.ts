@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { allSettled, give, startProducing } from './producing.ts';
-import { createToy, type Mishap, partitionOf, run } from './toy-cluster.ts';
+import { createToy, type Mishap, PORT, partitionOf, run, type Toy } from './toy-cluster.ts';
 
 /** What such a broker answers to Produce, Metadata and InitProducerId. */
 const CUT_OFF = new Map<number, number>([
@@ -28,5 +28,22 @@ it.each([
   const producing = startProducing(toy);
   give(producing, 'a');
   run(toy, 15_000, () => allSettled(producing));
+  expect(producing.events.map(({ kind }) => kind)).toEqual(['acknowledged']);
+});
+
+it('a producer asks others when those that it has tried go on naming one that says it does not lead', () => {
+  // Broker 0 led, and 2 has not heard either that 1 leads now: both are cut off together.
+  const mishap = (toy: Toy, { apiKey, broker }: { apiKey: number; broker: number }): Mishap => {
+    const partition = partitionOf(toy);
+    // The toy answers from one state: what each broker believes is put there before it answers.
+    [partition.leader, partition.leaderEpoch] = broker === 1 ? [1, 2] : [0, 1];
+    if (apiKey !== 0 || broker === 1) return { kind: 'none' };
+    return { kind: 'error', error: ErrorCode.NOT_LEADER_OR_FOLLOWER, acts: false };
+  };
+  const toy = createToy({ brokers: 3, mishap });
+  const bootstrap = [0, 2].map((broker) => ({ host: 'toy', port: PORT + broker }));
+  const producing = startProducing(toy, { bootstrap });
+  give(producing, 'a');
+  run(toy, 20_000, () => allSettled(producing));
   expect(producing.events.map(({ kind }) => kind)).toEqual(['acknowledged']);
 });
