@@ -26,6 +26,8 @@ export const KAFKA_TOOLS: ReadonlyMap<string, string> = new Map([
   ['log-dirs', 'org.apache.kafka.tools.LogDirsCommand'],
   ['features', 'org.apache.kafka.tools.FeatureCommand'],
   ['metadata-quorum', 'org.apache.kafka.tools.MetadataQuorumCommand'],
+  ['leader-election', 'org.apache.kafka.tools.LeaderElectionCommand'],
+  ['cluster', 'org.apache.kafka.tools.ClusterTool'],
 ]);
 
 /** What one run of the producer benchmark measured. */

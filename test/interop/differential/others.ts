@@ -1,4 +1,5 @@
 /** The APIs beside Produce and Fetch. */
+import { servedApis } from '../../../core/broker/api/table.ts';
 import { ZERO_UUID } from '../../../core/lib/uuid.ts';
 import { decodeResponse } from '../../../core/protocol/codec.ts';
 import { NOW_MS } from './batches.ts';
@@ -15,9 +16,7 @@ const DESCRIBE_SCRAM = 50;
 const DESCRIBE_CLUSTER = 60;
 const UNKNOWN_ID = 'AAAAAAAAAAAAAAAAAAAAAQ';
 /** The APIs that we serve: what else Kafka lists is left out of the comparison. */
-const SERVED: ReadonlySet<number> = new Set([
-  0, 1, 2, 3, 10, 18, 19, 20, 21, 22, 23, 29, 32, 33, 35, 37, 44, 46, 48, 50, 55, 57, 60, 61, 74, 75,
-]);
+const SERVED: ReadonlySet<number> = new Set(servedApis(false).map(({ api }) => api.key));
 
 function each(key: number, body: object | ((peer: Peer, version: number) => object), from = 0): Run {
   return async (peer) => {

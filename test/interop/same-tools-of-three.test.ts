@@ -1,0 +1,273 @@
+/**
+ * The same commands of Apache Kafka's tools to three nodes of Apache Kafka 4.4 and to three of ours, through brokers
+ * and through controllers, with all nodes up, with one stopped, and with that one back: they print the same, but for
+ * what must differ between two clusters, and for what `ALLOWED` gives a reason for. Each reason must be needed.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { askPartitions } from '../../tools/peers/ask.ts';
+import { installKafka, javaArguments, kafkaProblem } from '../../tools/peers/kafka-broker.ts';
+import { startKafkaCluster } from '../../tools/peers/kafka-cluster.ts';
+import { type KafkaShell, startKafkaShell } from '../../tools/peers/kafka-shell.ts';
+import { type Service, serve } from '../../tools/peers/process.ts';
+import { startTidemarkCluster } from '../../tools/peers/tidemark-cluster.ts';
+import { temporaryFolder } from './daemon.ts';
+import { inTime } from './differential/peers.ts';
+import { type Allowed, Comparison, plainLines, type Replacement } from './tool-lines.ts';
+
+const SETTINGS = new Map([
+  ['default.replication.factor', '3'],
+  ['min.insync.replicas', '2'],
+]);
+const HEAP = '384m';
+
+/** Three nodes of either kind, numbered from 1. */
+interface Trio {
+  readonly name: 'kafka' | 'tidemark';
+  readonly ports: readonly number[];
+  readonly controllerPorts: readonly number[];
+  readonly shell: KafkaShell;
+  readonly replacements: readonly Replacement[];
+  /** Asks a node to stop, and waits until it has. */
+  readonly stopNode: (id: number) => Promise<void>;
+  readonly startNode: (id: number) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+const folder = temporaryFolder();
+const problem = await kafkaProblem();
+const trios: readonly Trio[] = problem === null ? await Promise.all([kafkaTrio(), tidemarkTrio()]) : [];
+afterAll(async () => void (await Promise.all(trios.map((trio) => trio.stop()))));
+
+async function kafkaTrio(): Promise<Trio> {
+  const home = await installKafka();
+  const [cluster, shell] = await Promise.all([
+    startKafkaCluster(3, { settings: SETTINGS, heap: HEAP, parentFolder: folder }),
+    startKafkaShell(),
+  ]);
+  const ports = cluster.nodes.map(({ port }) => port);
+  const propertiesOf = (id: number): string =>
+    join(dirname(cluster.nodes[id - 1]?.dataFolder ?? ''), 'server.properties');
+  const again = new Map<number, Service>();
+  const controllerPorts = portsOf(readFileSync(propertiesOf(1), 'utf8'));
+  return {
+    name: 'kafka',
+    ports,
+    controllerPorts,
+    shell,
+    replacements: replacementsOf(ports, controllerPorts),
+    stopNode: async (id) => void (await cluster.nodes[id - 1]?.service.stop('SIGTERM')),
+    startNode: async (id) => {
+      again.set(id, serve('java', javaArguments(home, HEAP, 'kafka.Kafka', [propertiesOf(id)])));
+    },
+    stop: async () => {
+      shell.stop();
+      for (const service of again.values()) await service.stop('SIGKILL');
+      await cluster.stop();
+    },
+  };
+}
+
+async function tidemarkTrio(): Promise<Trio> {
+  const [cluster, shell] = await Promise.all([
+    startTidemarkCluster(3, join(folder, 'tidemark'), { settings: SETTINGS }),
+    startKafkaShell(),
+  ]);
+  const ports = cluster.nodes.map(({ port }) => port);
+  const controllerPorts = cluster.nodes.map(({ controllerPort }) => controllerPort);
+  return {
+    name: 'tidemark',
+    ports,
+    controllerPorts,
+    shell,
+    replacements: replacementsOf(ports, controllerPorts),
+    stopNode: async (id) => {
+      expect(await cluster.nodes[id - 1]?.service.stop('SIGTERM')).toBe(0);
+    },
+    startNode: async (id) => void (await cluster.restart(id)),
+    stop: async () => {
+      shell.stop();
+      await cluster.stop('SIGKILL');
+    },
+  };
+}
+
+/** The ports of the voters in a configuration. */
+function portsOf(properties: string): number[] {
+  const voters = /^controller.quorum.voters=(.*)$/m.exec(properties)?.[1] ?? '';
+  return voters.split(',').map((voter) => Number(voter.slice(voter.lastIndexOf(':') + 1)));
+}
+
+function replacementsOf(ports: readonly number[], controllerPorts: readonly number[]): Replacement[] {
+  return [
+    ...ports.map((port, i): Replacement => [new RegExp(`\\b${port}\\b`, 'g'), `BROKER${i + 1}`]),
+    ...controllerPorts.map((port, i): Replacement => [new RegExp(`\\b${port}\\b`, 'g'), `CONTROLLER${i + 1}`]),
+    [/"logDir":"[^"]*"/g, '"logDir":"FOLDER"'],
+    // Who leads the quorum is chance, and how far it has come.
+    [/^\d\s+(\S{22})\s.*(Leader|Follower|Observer)\s*$/gm, 'NODE $1 $2'],
+    [/^(LeaderId|LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs): .*$/gm, '$1: N'],
+    // Replicas in sync, and the partitions of a tool, are sets without an order.
+    [/(?<=Isr: )[\d,]+/g, (isr) => isr.split(',').sort().join()],
+    [/(?<=for partitions )\w+-\d(, \w+-\d)+$/gm, (names) => names.split(', ').sort().join()],
+  ];
+}
+
+/** Through brokers, through controllers, or either. */
+type Way = 'brokers' | 'controllers' | 'both';
+interface Command {
+  readonly tool: string;
+  readonly args: string;
+  readonly way?: Way;
+}
+
+const QUORUM: readonly Command[] = [
+  { tool: 'metadata-quorum', args: 'describe --status', way: 'both' },
+  { tool: 'metadata-quorum', args: 'describe --replication', way: 'both' },
+  { tool: 'cluster', args: 'cluster-id', way: 'both' },
+  { tool: 'cluster', args: 'list-endpoints', way: 'both' },
+  { tool: 'cluster', args: 'list-endpoints --include-fenced-brokers' },
+];
+
+const DESCRIBED: readonly Command[] = [
+  { tool: 'topics', args: '--describe' },
+  { tool: 'topics', args: '--describe --topic placed' },
+  { tool: 'topics', args: '--describe --under-replicated-partitions' },
+  { tool: 'topics', args: '--describe --at-min-isr-partitions' },
+  { tool: 'topics', args: '--describe --under-min-isr-partitions' },
+  { tool: 'topics', args: '--describe --unavailable-partitions' },
+  { tool: 'log-dirs', args: '--describe --topic-list placed,alone' },
+];
+
+/** With three nodes up, in this order: later ones see what earlier ones did. */
+const WITH_ALL: readonly Command[] = [
+  ...QUORUM,
+  { tool: 'features', args: 'describe', way: 'both' },
+  { tool: 'topics', args: '--create --topic placed --replica-assignment 1:2:3,2:3:1,3:1:2' },
+  { tool: 'topics', args: '--create --topic pair --replica-assignment 2:3' },
+  { tool: 'topics', args: '--create --topic alone --replica-assignment 3 --config min.insync.replicas=1' },
+  { tool: 'topics', args: '--create --topic spread --partitions 6' },
+  { tool: 'topics', args: '--create --topic wide --replication-factor 4' },
+  { tool: 'topics', args: '--create --topic twice --replica-assignment 1:1' },
+  { tool: 'topics', args: '--create --topic nobody --replica-assignment 1:9' },
+  { tool: 'topics', args: '--create --topic ragged --replica-assignment 1:2,3' },
+  { tool: 'topics', args: '--alter --topic pair --partitions 2 --replica-assignment 2:3,3:2' },
+  { tool: 'topics', args: '--delete --topic spread' },
+  ...DESCRIBED,
+  { tool: 'log-dirs', args: '--describe --broker-list 1,2 --topic-list alone,pair' },
+  { tool: 'get-offsets', args: '--topic placed' },
+  { tool: 'configs', args: '--alter --topic placed --add-config min.insync.replicas=3' },
+  { tool: 'configs', args: '--describe --topic placed' },
+  { tool: 'topics', args: '--describe --at-min-isr-partitions' },
+  { tool: 'configs', args: '--alter --topic placed --delete-config min.insync.replicas' },
+  { tool: 'configs', args: '--alter --broker 2 --add-config log.retention.ms=500000', way: 'both' },
+  { tool: 'configs', args: '--alter --broker-defaults --add-config log.cleaner.threads=2', way: 'both' },
+  { tool: 'configs', args: '--describe --broker 2', way: 'both' },
+  { tool: 'configs', args: '--describe --broker 3' },
+  { tool: 'configs', args: '--describe --broker-defaults', way: 'both' },
+  // Whoever is asked for the settings of a topic adds its own: later commands may ask anyone.
+  { tool: 'configs', args: '--alter --broker 2 --delete-config log.retention.ms' },
+  { tool: 'leader-election', args: '--election-type preferred --all-topic-partitions' },
+  { tool: 'leader-election', args: '--election-type preferred --topic placed --partition 0' },
+  { tool: 'leader-election', args: '--election-type preferred --topic placed --partition 7' },
+  { tool: 'leader-election', args: '--election-type unclean --topic placed --partition 0' },
+  { tool: 'org.apache.kafka.tools.reassign.ReassignPartitionsCommand', args: '--list', way: 'both' },
+  { tool: 'org.apache.kafka.tools.AclCommand', args: '--list', way: 'both' },
+];
+
+/** With node 3 stopped. */
+const WITHOUT_ONE: readonly Command[] = [
+  ...DESCRIBED,
+  ...QUORUM,
+  { tool: 'topics', args: '--create --topic later' },
+  { tool: 'topics', args: '--delete --topic later' },
+  { tool: 'topics', args: '--create --topic late --replica-assignment 1:3' },
+  { tool: 'topics', args: '--create --topic late --replica-assignment 1:3' },
+  { tool: 'topics', args: '--describe --topic late' },
+  { tool: 'leader-election', args: '--election-type preferred --topic placed --partition 2' },
+  { tool: 'leader-election', args: '--election-type unclean --topic alone --partition 0' },
+  { tool: 'cluster', args: 'unregister --id 7' },
+  { tool: 'cluster', args: 'unregister --id 3' },
+  { tool: 'cluster', args: 'list-endpoints --include-fenced-brokers' },
+  { tool: 'topics', args: '--describe --topic alone' },
+];
+
+/** With node 3 back and in sync. */
+const WITH_ALL_AGAIN: readonly Command[] = [
+  ...DESCRIBED,
+  ...QUORUM,
+  { tool: 'leader-election', args: '--election-type preferred --topic placed --partition 2' },
+  { tool: 'leader-election', args: '--election-type preferred --all-topic-partitions' },
+  { tool: 'topics', args: '--describe' },
+];
+
+const ALLOWED: readonly Allowed[] = [
+  {
+    command: /^features describe/,
+    lines: /^Feature: (group|kraft|share|streams|transaction)\.version /,
+    reason: 'only features that are served are supported',
+  },
+  {
+    command: /^topics --describe --topic alone$/,
+    lines: /Isr: Elr: (3 )?LastKnownElr: 3$/,
+    reason: 'a broker that was unregistered is gone: nobody knows what it has when it comes back',
+  },
+];
+const comparison = new Comparison(ALLOWED);
+
+async function runOn(trio: Trio, { tool, args }: Command, way: Exclude<Way, 'both'>): Promise<string[]> {
+  const ports = way === 'brokers' ? trio.ports : trio.controllerPorts;
+  const words = args.split(' ');
+  const flag = way === 'brokers' ? '--bootstrap-server' : '--bootstrap-controller';
+  const address = [flag, ports.map((port) => `127.0.0.1:${port}`).join(',')];
+  // Tools with commands of their own take the address first; only `cluster` takes it last.
+  const isFirst = tool === 'features' || tool === 'metadata-quorum';
+  return plainLines(
+    await trio.shell.run(tool, isFirst ? [...address, ...words] : [...words, ...address]),
+    trio.replacements,
+  );
+}
+
+async function expectSame(command: Command): Promise<void> {
+  const { way = 'brokers' } = command;
+  for (const one of way === 'both' ? (['brokers', 'controllers'] as const) : [way]) {
+    const [kafka = [], ours = []] = await Promise.all(trios.map((trio) => runOn(trio, command, one)));
+    const title = `${command.tool} ${command.args}`;
+    expect(comparison.differences(title, kafka, ours), `through ${one}`).toEqual({ kafka: [], ours: [] });
+  }
+}
+
+/** Both clusters have a broker, by the word of node 1: all its partitions are in sync. Or else they have it not. */
+async function settled(isThere: boolean): Promise<void> {
+  await Promise.all(
+    trios.map(({ name, ports }) =>
+      inTime(`${name} to ${isThere ? 'have' : 'lose'} node 3`, async () => {
+        const partitions = await askPartitions({ port: ports[0] ?? 0 }, null).catch(() => []);
+        const ofThree = partitions.filter(({ replicas }) => replicas.includes(3));
+        const isSettled = ofThree.length > 0 && ofThree.every(({ inSync }) => inSync.includes(3) === isThere);
+        return isSettled ? true : null;
+      }),
+    ),
+  );
+}
+
+describe.skipIf(problem !== null)("Apache Kafka's tools print the same of three nodes of either kind:", () => {
+  it.each(WITH_ALL)('$tool $args', expectSame);
+
+  it('(node 3 stops)', async () => {
+    await settled(true);
+    await Promise.all(trios.map((trio) => trio.stopNode(3)));
+    await settled(false);
+  });
+
+  it.each(WITHOUT_ONE)('without node 3: $tool $args', expectSame);
+
+  it('(node 3 starts again)', async () => {
+    await Promise.all(trios.map((trio) => trio.startNode(3)));
+    await settled(true);
+  });
+
+  it.each(WITH_ALL_AGAIN)('with node 3 again: $tool $args', expectSame);
+
+  it('every reason is needed', () => expect(comparison.unused()).toEqual([]));
+});
