@@ -74,17 +74,36 @@ function lockClaimed(path: string): Locking {
 /** Two processes that start together must not both find the same dead holder. */
 function takeClaim(claim: string): boolean {
   for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt++) {
-    try {
-      fs.writeFileSync(claim, String(process.pid), { flag: 'wx' });
-      return true;
-    } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
-    }
+    if (makeClaim(claim)) return true;
     const pid = Number(readOr(claim, ''));
     if (pid > 0 && !processExists(pid)) fs.rmSync(claim, { force: true });
     else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CLAIM_WAIT_MS);
   }
-  return false;
+  // Whoever makes a claim names himself in it at once: one that is still nameless was left by a process that died there.
+  if (readOr(claim, '?') !== '') return false;
+  fs.rmSync(claim, { force: true });
+  return makeClaim(claim);
+}
+
+/** False: there is a claim already. */
+function makeClaim(claim: string): boolean {
+  let file: number;
+  try {
+    file = fs.openSync(claim, 'wx');
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+  try {
+    fs.writeSync(file, String(process.pid));
+    return true;
+  } catch (error) {
+    // A full disk takes the name of a file, and not what is to be in it.
+    fs.rmSync(claim, { force: true });
+    throw error;
+  } finally {
+    fs.closeSync(file);
+  }
 }
 
 interface Holder {

@@ -48,6 +48,17 @@ describe('the lock of a data folder', () => {
     expect(fs.readFileSync(file(), 'utf8')).toBe('');
   });
 
+  test('is claimed before it is written: a claim is waited for, one that its maker never signed is taken away', () => {
+    const claim = path.join(folder, '.lock.tidemark-claim');
+    fs.writeFileSync(claim, String(process.ppid));
+    expect(lockFolder(folder)).toMatchObject({ kind: 'refused', reason: 'is being taken by another process' });
+    fs.writeFileSync(claim, '');
+    const locking = lockFolder(folder);
+    expect(locking.kind).toBe('locked');
+    release(locking);
+    expect(fs.readdirSync(folder)).toEqual([LOCK_FILE]);
+  });
+
   test('that was not needed leaves the folder as it was', () => {
     release(lockFolder(folder), true);
     expect(fs.readdirSync(folder)).toEqual([]);
