@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
+import { constants } from 'node:os';
 
 /** How a process ended, and what it wrote. */
 export interface Finished {
@@ -82,13 +83,18 @@ export function run(program: string, args: readonly string[], options: RunOption
       children.delete(child);
       clearTimeout(timer);
       resolve({
-        code: code ?? (signal === null ? 1 : 128),
+        code: code ?? codeOf(signal),
         stdout: out(),
         stderr: err(),
         tookMs: performance.now() - startedMs,
       });
     });
   });
+}
+
+/** The exit code that a shell gives to what a signal has ended. */
+function codeOf(signal: NodeJS.Signals | null): number {
+  return signal === null ? 1 : 128 + constants.signals[signal];
 }
 
 /** Runs a program and throws, with what it wrote, unless it ends with 0. */
@@ -131,7 +137,7 @@ export function serve(program: string, args: readonly string[], options: RunOpti
       process.stderr.write(`${program}: ${error.message}\n`);
     });
     child.on('close', (exitCode, signal) => {
-      code = exitCode ?? (signal === null ? 1 : 128);
+      code = exitCode ?? codeOf(signal);
       children.delete(child);
       resolve(code);
     });
