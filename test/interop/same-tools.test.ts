@@ -7,13 +7,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
-import { runKafkaTool } from '../../tools/peers/kafka-tools.ts';
+import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
 import { type Peer, startPeers } from './differential/peers.ts';
+import { type Allowed, Comparison, plainLines, type Replacement } from './tool-lines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-tools-'));
 const problem = await kafkaProblem();
 const peers: readonly Peer[] = problem === null ? await startPeers(new Map()) : [];
+const shells = await Promise.all(peers.map(() => startKafkaShell()));
 afterAll(async () => {
+  for (const shell of shells) shell.stop();
   await Promise.all(peers.map((peer) => peer.stop()));
   rmSync(folder, { recursive: true, force: true });
 });
@@ -94,13 +97,6 @@ const COMMANDS: readonly Command[] = [
   ['topics', '--describe --topic one'],
 ];
 
-interface Allowed {
-  readonly command: RegExp;
-  /** Lines that only one of the two prints. */
-  readonly lines: RegExp;
-  readonly reason: string;
-}
-
 const ALLOWED: readonly Allowed[] = [
   {
     command: /--topic a --all$/,
@@ -129,40 +125,29 @@ const ALLOWED: readonly Allowed[] = [
   },
 ];
 
-const used = new Set<Allowed>();
+const comparison = new Comparison(ALLOWED);
 
-/** What differs between any two brokers or runs in one form, a trimmed line each, in order of the alphabet. */
-function linesOf(peer: Peer, { stdout, stderr, code }: { stdout: string; stderr: string; code: number }): string[] {
-  const plain = `${stdout}\n${stderr}\ncode ${code}`
-    .replaceAll(`127.0.0.1:${peer.port}`, 'ADDRESS')
-    .replace(/"logDir":"[^"]*"/g, 'FOLDER')
+function replacementsOf(peer: Peer): Replacement[] {
+  return [
+    [new RegExp(`127\\.0\\.0\\.1:${peer.port}`, 'g'), 'ADDRESS'],
+    [/"logDir":"[^"]*"/g, 'FOLDER'],
     // How a console's lines fall into batches depends on their timing.
-    .replace(/"size":[1-9]\d*/g, '"size":SOME')
-    .replace(/TopicId: \S{22}/g, 'TopicId: ID')
-    .replace(/cluster: .*|Cluster ID: .*/gi, 'CLUSTER')
-    .replace(/\b1[78]\d{11}\b/g, 'TIME')
+    [/"size":[1-9]\d*/g, '"size":SOME'],
     // To which partition a producer sends what has no key is chance.
-    .replace(/in topic partition a-\d/, 'in topic partition a-ANY')
-    .replace(/Epoch: \d+/g, 'Epoch: N')
-    .replace(/\[[-\d: ,]{23}\]/g, '');
-  const lines = plain.split('\n').map((line) => line.trim());
-  return lines.filter((line) => line !== '' && !line.startsWith('at ') && !line.startsWith('...')).sort();
+    [/in topic partition a-\d/g, 'in topic partition a-ANY'],
+  ];
 }
 
 async function runOn(peer: Peer, [tool, args, input]: Command): Promise<string[]> {
   const words = args === '' ? [] : args.split(' ');
+  const address = ['--bootstrap-server', `127.0.0.1:${peer.port}`];
   // Tools with commands of their own take the address last.
-  const all = [...words, '--bootstrap-server', `127.0.0.1:${peer.port}`];
-  const first = tool === 'features' || tool === 'metadata-quorum' || tool.includes('TransactionsCommand');
-  const ordered = first ? ['--bootstrap-server', `127.0.0.1:${peer.port}`, ...words] : all;
-  const options = input === undefined ? {} : { inputFile: file(`input-${peer.name}`, input) };
-  return linesOf(peer, await runKafkaTool(tool, ordered, options));
-}
-
-function isAllowed(command: string, line: string): boolean {
-  const found = ALLOWED.find((allowed) => allowed.command.test(command) && allowed.lines.test(line));
-  if (found !== undefined) used.add(found);
-  return found !== undefined;
+  const isFirst = tool === 'features' || tool === 'metadata-quorum' || tool.includes('TransactionsCommand');
+  const inputFile = input === undefined ? undefined : file(`input-${peer.name}`, input);
+  const shell = shells[peers.indexOf(peer)];
+  if (shell === undefined) throw new Error('there is a process of tools for each broker');
+  const finished = await shell.run(tool, isFirst ? [...address, ...words] : [...words, ...address], inputFile);
+  return plainLines(finished, replacementsOf(peer));
 }
 
 describe.skipIf(problem !== null)("Apache Kafka's tools print the same of Apache Kafka and of Tidemark:", () => {
@@ -172,13 +157,11 @@ describe.skipIf(problem !== null)("Apache Kafka's tools print the same of Apache
       const command: Command = input === undefined ? [tool, args] : [tool, args, input];
       const [kafka = [], ours = []] = await Promise.all(peers.map((peer) => runOn(peer, command)));
       const title = `${tool} ${args}`;
-      const only = (mine: readonly string[], other: readonly string[]): string[] =>
-        mine.filter((line) => !other.includes(line) && !isAllowed(title, line));
-      expect({ kafka: only(kafka, ours), ours: only(ours, kafka) }).toEqual({ kafka: [], ours: [] });
+      expect(comparison.differences(title, kafka, ours)).toEqual({ kafka: [], ours: [] });
     },
   );
 
   it('every reason is needed', () => {
-    expect(ALLOWED.filter((one) => !used.has(one)).map(({ reason }) => reason)).toEqual([]);
+    expect(comparison.unused()).toEqual([]);
   });
 });

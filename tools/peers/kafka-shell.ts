@@ -4,6 +4,7 @@
  * those in use does.
  */
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { installKafka, javaArguments } from './kafka-broker.ts';
 import { KAFKA_TOOLS } from './kafka-tools.ts';
@@ -16,7 +17,10 @@ export interface KafkaShell {
   readonly stop: () => void;
 }
 
-const PROGRAM = fileURLToPath(new URL('./java/Tools.java', import.meta.url).href.replace('/dist/tools/', '/tools/'));
+const FOLDER = fileURLToPath(new URL('./java/', import.meta.url).href.replace('/dist/tools/', '/tools/'));
+const PROGRAM = join(FOLDER, 'Tools.java');
+/** What tools log belongs to what they print. */
+const LOGGING = `-Dlog4j2.configurationFile=${join(FOLDER, 'log4j2.properties')}`;
 const HEAP = '256m';
 
 interface Asked {
@@ -28,8 +32,9 @@ interface Asked {
 /** Starts the process. */
 export async function startKafkaShell(): Promise<KafkaShell> {
   const home = await installKafka();
-  const args = ['-XX:TieredStopAtLevel=1', ...javaArguments(home, HEAP, PROGRAM, [])];
-  const child = spawn('java', args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const usual = javaArguments(home, HEAP, PROGRAM, []);
+  const args = usual.map((word) => (word.startsWith('-Dlog4j2.configurationFile=') ? LOGGING : word));
+  const child = spawn('java', ['-XX:TieredStopAtLevel=1', ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const end = (): void => void child.kill('SIGKILL');
   process.on('exit', end);
   const asked: Asked[] = [];
