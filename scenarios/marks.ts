@@ -1,6 +1,6 @@
 /** Rare paths that a sweep of enough seeds must take, or it proves less than it seems to. Names as in `env.reached`. */
 
-/** Seeds from which on the marks are required. */
+/** Seeds from which on the first marks are required. */
 export const REQUIRED_SEEDS_MIN = 200;
 
 /** Marks that must be reached. */
@@ -21,4 +21,28 @@ export const REQUIRED_MARKS: readonly string[] = [
   'raft.opening.snapshot',
   'raft.opening.bad_snapshot',
   'raft.log.cut',
+  // What replication does seldom: logs that part, lists that shrink and grow, answers that come for something else.
+  'replication.diverging',
+  'log.truncate.done',
+  'replication.in_sync.grow',
+  'replication.session.ended',
+  'replication.answer.late',
+  'replication.partition_error',
+  'reader.nearby',
+  'reader.nearbyLeft',
+];
+
+/** Seeds from which on the rarest marks are required too. */
+export const RARE_SEEDS_MIN = 2_000;
+
+/** Marks that a small sweep may miss. */
+export const RARE_MARKS: readonly string[] = [
+  'replication.in_sync.shrink',
+  'replication.too_few',
+  'replication.too_few_after_append',
+  // A follower lay below the start of its leader's log, and began anew.
+  'replication.out_of_range',
+  'log.reset.done',
+  'replication.alter.retried',
+  'log.truncate.index_read',
 ];

@@ -55,6 +55,12 @@ export const SMALL_FILES: readonly SettingChoice[] = [
   { name: 'log.flush.offset.checkpoint.interval.ms', values: [100, 1_000, 60_000] },
 ];
 
+/** How long a follower may lag and still count as in sync: a run is shorter than what is usual. */
+export const SMALL_LAGS: readonly SettingChoice[] = [
+  { name: 'replica.lag.time.max.ms', values: [1_500, 30_000] },
+  { name: 'replica.fetch.wait.max.ms', values: [100, 500] },
+];
+
 /** Three nodes of both roles, and every topic on all of them. */
 export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };
 

@@ -1,6 +1,6 @@
 /** Nodes of three die at any effect, one or several at once, by process or by power. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, THREE_NODES } from './parts.ts';
+import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_LAGS, THREE_NODES } from './parts.ts';
 
 /** Crashes and power losses of nodes. */
 export const THREE_CRASH: Scenario = {
@@ -10,7 +10,7 @@ export const THREE_CRASH: Scenario = {
   weight: 4,
   cluster: THREE_NODES,
   workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
-  settings: SMALL_FILES,
+  settings: [...SMALL_FILES, ...SMALL_LAGS],
   troubles: [
     { family: 'crash', every: [1_500, 6_000], always: true },
     { family: 'crash', every: [3_000, 10_000], on: 'leader' },

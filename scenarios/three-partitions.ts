@@ -1,6 +1,6 @@
 /** The network between three nodes falls silent in every way that there is; the nodes themselves are well. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, THREE_NODES } from './parts.ts';
+import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_LAGS, THREE_NODES } from './parts.ts';
 
 /** Cuts, clogs and pauses. */
 export const THREE_PARTITIONS: Scenario = {
@@ -10,7 +10,7 @@ export const THREE_PARTITIONS: Scenario = {
   weight: 4,
   cluster: THREE_NODES,
   workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
-  settings: SMALL_FILES,
+  settings: [...SMALL_FILES, ...SMALL_LAGS],
   troubles: [
     { family: 'pairCut', every: [1_500, 6_000], always: true },
     { family: 'isolation', every: [3_000, 10_000] },

@@ -1,6 +1,6 @@
 /** Everything that may go wrong with three nodes, in a mixture that each seed draws anew. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_METADATA, THREE_NODES } from './parts.ts';
+import { ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_LAGS, SMALL_METADATA, THREE_NODES } from './parts.ts';
 
 /** A swarm: no family strikes in every seed, so that each is met with and without each other one. */
 export const THREE_SWARM: Scenario = {
@@ -10,7 +10,7 @@ export const THREE_SWARM: Scenario = {
   weight: 4,
   cluster: THREE_NODES,
   workload: ADMINISTERED_LOAD_ON_THREE,
-  settings: [...SMALL_FILES, ...SMALL_METADATA],
+  settings: [...SMALL_FILES, ...SMALL_METADATA, ...SMALL_LAGS],
   troubles: [
     { family: 'crash', every: [1_500, 12_000] },
     { family: 'crash', every: [3_000, 12_000], on: 'leader' },

@@ -1,6 +1,6 @@
 /** The totals of a sweep, and how they are told. */
 import type { RunFigures } from '../../../runtime-sim/result.ts';
-import { REQUIRED_MARKS, REQUIRED_SEEDS_MIN } from '../../../scenarios/marks.ts';
+import { RARE_MARKS, RARE_SEEDS_MIN, REQUIRED_MARKS, REQUIRED_SEEDS_MIN } from '../../../scenarios/marks.ts';
 import { reproduction, type Summary } from './summary.ts';
 
 /** All that a sweep adds up. */
@@ -65,7 +65,8 @@ export function median(values: readonly number[]): number {
 /** Required marks that were not reached; none are required of a small sweep, or of one scenario. */
 export function missingMarks(totals: Totals): string[] {
   if (totals.runs < REQUIRED_SEEDS_MIN || totals.scenarios.size < 2) return [];
-  return REQUIRED_MARKS.filter((mark) => !totals.marks.has(mark));
+  const required = totals.runs < RARE_SEEDS_MIN ? REQUIRED_MARKS : [...REQUIRED_MARKS, ...RARE_MARKS];
+  return required.filter((mark) => !totals.marks.has(mark));
 }
 
 /** Events in a second of one core. */
@@ -110,7 +111,7 @@ export function totalsText(totals: Totals): string[] {
   if (totals.deaths > 0) lines.push(`${totals.deaths} workers died by themselves: their seeds were played again`);
   const marks = [...totals.marks].sort((a, b) => a[1] - b[1]);
   lines.push(`marks reached: ${marks.map(([mark, count]) => `${mark} ${count}`).join(', ')}`);
-  const never = REQUIRED_MARKS.filter((mark) => !totals.marks.has(mark));
+  const never = [...REQUIRED_MARKS, ...RARE_MARKS].filter((mark) => !totals.marks.has(mark));
   if (never.length > 0) lines.push(`required marks never reached: ${never.join(', ')}`);
   return lines;
 }
