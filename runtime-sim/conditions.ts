@@ -4,11 +4,17 @@
  */
 import type { PartitionImage } from '../core/metadata/image.ts';
 import type { Actor } from './actor.ts';
-import { constantPartitions, nodeOf } from './nodes.ts';
+import { constantPartitions, newestImage, nodeOf } from './nodes.ts';
 
 /** Whether each partition is led by one of these nodes, which is up and serves. */
 export function areLed(nodes: readonly Actor[], core: readonly Actor[]): boolean {
   return every(nodes, ({ leader }) => core.some((actor) => actor.isReady && nodeOf(actor)?.nodeId === leader));
+}
+
+/** Whether all nodes are brokers that take part. */
+export function takePart(nodes: readonly Actor[]): boolean {
+  const brokers = newestImage(nodes)?.cluster.brokers;
+  return nodes.every(({ actor }) => brokers?.get(actor + 1)?.fenced === false);
 }
 
 /** Whether each partition has all its replicas of these nodes in sync. */

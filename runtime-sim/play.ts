@@ -11,7 +11,7 @@
 import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor, AnyMachine } from './actor.ts';
 import { addAdministrators, addPreparer, addProducers, addReader, addRepeater, REQUEST_TIMEOUT_MS } from './casting.ts';
-import { areInSync, areLed, isGivenUp, partitionsText } from './conditions.ts';
+import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
 import { checkLogs } from './log-check.ts';
 import { cut } from './network/trouble.ts';
@@ -99,8 +99,13 @@ function finish(run: Run, servedUs: number): Complaint | null {
 
 /** The nodes come up, the topic is made, and clients begin. */
 function form(run: Run): Complaint | null {
-  const { world, plan, observer } = run;
-  const preparer = addPreparer(world, plan, 50_000);
+  const { world, plan, observer, nodes } = run;
+  // Where some nodes share a rack the others must be there before replicas can be kept apart.
+  const mayBegin = (): boolean => plan.cluster.racks === nodes.length || takePart(nodes);
+  if (!runOn(run, FORMING_MAX_MS, mayBegin)) {
+    return late('not-formed', `not all nodes took part in the cluster within ${FORMING_MAX_MS} ms`);
+  }
+  const preparer = addPreparer(world, plan, world.nowUs + 50_000);
   const isThere = (): boolean => preparer.state !== undefined && isPrepared(preparer.state);
   if (!runOn(run, FORMING_MAX_MS, isThere)) {
     return late('not-formed', `the nodes formed no cluster with a topic within ${FORMING_MAX_MS} ms`);

@@ -12,6 +12,7 @@ import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
+import { createElectionNotes, noteElections } from './election-marks.ts';
 import { checkLead } from './lead-check.ts';
 import { beginNodeChecks, checkAfterStep, createNodeChecks } from './node-checks.ts';
 import { addNodes, findTarget, nodeOf } from './nodes.ts';
@@ -90,7 +91,14 @@ function prepare(options: RunOptions, plan: Plan): Run {
   }
   if (nodes.length === 1) addClients(world, observer, plan, 0);
   const checks = nodes.map(createNodeChecks);
-  const cast = { nodes, checks, onlooker: createOnlooker(), held: new Set<number>(), compareAtUs: 0 };
+  const cast = {
+    nodes,
+    checks,
+    onlooker: createOnlooker(),
+    elections: createElectionNotes(),
+    held: new Set<number>(),
+    compareAtUs: 0,
+  };
   const run: Run = { world, plan, history, observer, troubles, hooks, ...cast };
   return run;
 }
@@ -102,14 +110,16 @@ function onStart({ world, troubles, checks }: Run, actor: Actor): void {
 }
 
 /** Each node is checked where machines are; who looks at leads, or at several nodes, always judges promises. */
-function onStepped({ world, checks, nodes, onlooker, history }: Run, actor: Actor): void {
+function onStepped({ world, checks, nodes, onlooker, history, elections }: Run, actor: Actor): void {
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
   if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env);
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
-  if (nodes.length > 1) lookAt(onlooker, history, actor);
+  if (nodes.length === 1) return;
+  lookAt(onlooker, history, actor);
+  noteElections(elections, node.image, world.env.reached);
 }
 
 function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {

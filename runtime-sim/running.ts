@@ -25,6 +25,7 @@ export interface Run {
   readonly checks: readonly NodeChecks[];
   readonly onlooker: Onlooker;
   /** Actors that stay down when they go down. */
+  readonly elections: ElectionNotes;
   readonly held: Set<number>;
   /** When replicas are compared next. */
   compareAtUs: number;

@@ -14,6 +14,7 @@ import { LATE_DUPLICATES } from './late-duplicates.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
 import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
 import { POWER_LOSS } from './power-loss.ts';
+import { RACK_LOSS } from './rack-loss.ts';
 import { RECREATE_UNDER_LOAD } from './recreate-under-load.ts';
 import { RESETS_AND_CUTS } from './resets-and-cuts.ts';
 import { ROLL_AND_RESTART } from './roll-and-restart.ts';
@@ -44,6 +45,10 @@ export const SCENARIOS: readonly Scenario[] = [
   RECREATE_UNDER_LOAD,
   METADATA_POWER_LOSS,
   METADATA_SNAPSHOTS,
+  ROLLING_RESTART,
+  GRACEFUL_DEGRADATION,
+  SPLIT_BRAIN,
+  THREE_CONTROLLER_LOSS,
 ];
 
 /**
@@ -54,10 +59,7 @@ export const WAITING_SCENARIOS: readonly Scenario[] = [
   THREE_CALM,
   THREE_CRASH,
   THREE_PARTITIONS,
-  THREE_CONTROLLER_LOSS,
-  GRACEFUL_DEGRADATION,
-  ROLLING_RESTART,
-  SPLIT_BRAIN,
   THREE_SWARM,
   LATE_DUPLICATES,
+  RACK_LOSS,
 ];

@@ -6,8 +6,8 @@ import { SMALL_FILES, STEADY_LOAD_ON_THREE, THREE_NODES } from './parts.ts';
 export const THREE_CONTROLLER_LOSS: Scenario = {
   name: 'three-controller-loss',
   proves: 'Another controller takes over, knows what was decided, and nothing is decided twice.',
-  durationMs: 60_000,
-  weight: 3,
+  durationMs: 20_000,
+  weight: 2,
   cluster: THREE_NODES,
   workload: STEADY_LOAD_ON_THREE,
   settings: SMALL_FILES,
