@@ -79,7 +79,7 @@ function takeClaim(claim: string): boolean {
     if (pid > 0 && !processExists(pid)) fs.rmSync(claim, { force: true });
     else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CLAIM_WAIT_MS);
   }
-  // Whoever makes a claim names himself in it at once: one that is still nameless was left by a process that died there.
+  // Whoever makes a claim names himself in it at once: one still nameless was left by a process that died there.
   if (readOr(claim, '?') !== '') return false;
   fs.rmSync(claim, { force: true });
   return makeClaim(claim);

@@ -25,6 +25,7 @@ export interface Daemon {
   /** Everything that its processes have said. */
   readonly said: () => string;
   readonly isRunning: () => boolean;
+  /** Starts a process, unless one runs. */
   readonly start: () => void;
   /** Sends a signal that does not end the process. */
   readonly signal: (signal: 'SIGSTOP' | 'SIGCONT') => void;
@@ -85,6 +86,7 @@ function createDaemon(
   let said = '';
   const suddenEnds: SuddenEnd[] = [];
   const start = (): void => {
+    if (service !== null) return;
     const started = serve(program, [...first, tidemarkProgram(), 'start', '--config', file]);
     service = started;
     isAsked = false;

@@ -14,7 +14,7 @@ import { mountSmall, unmount } from './arena.ts';
 import { observe, type RunningClient, startProducing, startReading } from './clients.ts';
 import { createDaemons, type Daemon } from './cluster.ts';
 import type { Network } from './network.ts';
-import { type EpisodePlan, type Family, troubleText } from './plan.ts';
+import { type EpisodePlan, type Family, type Trouble, troubleText } from './plan.ts';
 import { compareDisks } from './replicas.ts';
 import { type Struck, strike, watchOver } from './strike.ts';
 
@@ -117,7 +117,7 @@ async function act(
   { forMs }: EpisodeOptions,
   struck: Struck,
   observer: Observer,
-): Promise<Pick<EpisodeResult, 'silentMs' | 'healedMs'>> {
+): Promise<Pick<EpisodeResult, 'silentMs' | 'healedMs' | 'struck'>> {
   const { daemons } = struck;
   const bootstrap = daemons.map(({ host, port }) => ({ host, port }));
   await createTopics(daemons);
@@ -129,7 +129,7 @@ async function act(
   try {
     await pause(WARM_MS);
     const troublesAtUs = observer.time.nowUs;
-    await letThemStrike(plan, forMs, struck);
+    const troubles = await letThemStrike(plan, forMs, struck);
     const silentMs = longestSilenceMs(observer, troublesAtUs);
     const healingMs = performance.now();
     await heal(struck, observer);
@@ -137,14 +137,17 @@ async function act(
     for (const producer of producers) producer.stop();
     await until(() => observer.openSends === 0, ANSWERED_MS_MAX);
     await readAll(observer, bootstrap, plan.seed, clients);
-    return { silentMs, healedMs };
+    return { silentMs, healedMs, struck: countsOf(troubles) };
   } finally {
     for (const client of clients) await client.close();
   }
 }
 
-async function letThemStrike(plan: EpisodePlan, forMs: number, struck: Struck): Promise<void> {
+/** Resolves to the troubles that struck: one whose nodes are still in another's hands is passed over. */
+async function letThemStrike(plan: EpisodePlan, forMs: number, struck: Struck): Promise<Trouble[]> {
   const full = new Set<number>();
+  const busy = new Set<number>();
+  const done: Trouble[] = [];
   let isOver = false;
   const watching = watchOver(
     struck,
@@ -154,15 +157,21 @@ async function letThemStrike(plan: EpisodePlan, forMs: number, struck: Struck): 
   const beganMs = performance.now();
   const strikes = plan.troubles.map(async (trouble) => {
     await pause(trouble.atMs);
-    struck.say(troubleText(trouble));
+    const isFree = trouble.nodes.every((id) => !busy.has(id));
+    struck.say(`${troubleText(trouble)}${isFree ? '' : ': passed over'}`);
+    if (!isFree) return;
+    done.push(trouble);
+    for (const id of trouble.nodes) busy.add(id);
     if (trouble.family === 'full') for (const id of trouble.nodes) full.add(id);
     await strike(struck, trouble);
     if (trouble.family === 'full') full.clear();
+    for (const id of trouble.nodes) busy.delete(id);
   });
   await Promise.all(strikes);
   await pause(Math.max(0, forMs - (performance.now() - beganMs)));
   isOver = true;
   await watching;
+  return done;
 }
 
 function longestSilenceMs({ history, time }: Observer, fromUs: number): number {
@@ -252,13 +261,17 @@ async function metadataWatermark(daemon: Daemon): Promise<number> {
   return answer.topics[0]?.partitions[0]?.highWatermark ?? 0;
 }
 
-type Figures = Pick<EpisodeResult, 'seed' | 'forMs' | 'struck' | 'sends' | 'acknowledged' | 'failed' | 'reads'>;
+type Figures = Pick<EpisodeResult, 'seed' | 'forMs' | 'sends' | 'acknowledged' | 'failed' | 'reads'>;
 
-function figuresOf({ seed, troubles }: EpisodePlan, forMs: number, { sends, reads }: History): Figures {
+function countsOf(troubles: readonly Trouble[]): Record<string, number> {
   const struck = new Map<Family, number>();
   for (const { family } of troubles) struck.set(family, (struck.get(family) ?? 0) + 1);
+  return Object.fromEntries(struck);
+}
+
+function figuresOf({ seed }: EpisodePlan, forMs: number, { sends, reads }: History): Figures {
   const acknowledged = sends.filter(({ outcome }) => outcome === 'acknowledged').length;
   const failed = sends.filter(({ outcome }) => outcome === 'failed' || outcome === 'unknown').length;
   const counts = { sends: sends.length, acknowledged, failed, reads: reads.offset.length };
-  return { seed, forMs, struck: Object.fromEntries(struck), ...counts };
+  return { seed, forMs, ...counts };
 }

@@ -67,20 +67,22 @@ interface Shape {
   readonly longMs: number;
   /** How many nodes it strikes. */
   readonly nodes: number;
+  /** What it may take beside its length: processes stop and start. */
+  readonly moreMs: number;
 }
 
 const NODES = [1, 2, 3] as const;
 const ALL = NODES.length;
 const SHAPES: ReadonlyMap<Family, Shape> = new Map([
-  ['kill', { weight: 5, shortMs: 0, longMs: 5_000, nodes: 1 }],
-  ['killAll', { weight: 1, shortMs: 0, longMs: 1_000, nodes: ALL }],
-  ['pause', { weight: 3, shortMs: 200, longMs: 7_000, nodes: 1 }],
-  ['restart', { weight: 3, shortMs: 0, longMs: 2_000, nodes: 1 }],
-  ['rolling', { weight: 1, shortMs: 0, longMs: 500, nodes: ALL }],
-  ['cut', { weight: 2, shortMs: 500, longMs: 6_000, nodes: 2 }],
-  ['cutOneWay', { weight: 3, shortMs: 500, longMs: 6_000, nodes: 2 }],
-  ['isolate', { weight: 2, shortMs: 500, longMs: 6_000, nodes: 1 }],
-  ['full', { weight: 2, shortMs: 500, longMs: 4_000, nodes: 1 }],
+  ['kill', { weight: 5, shortMs: 0, longMs: 5_000, nodes: 1, moreMs: 1_000 }],
+  ['killAll', { weight: 1, shortMs: 0, longMs: 1_000, nodes: ALL, moreMs: 1_000 }],
+  ['pause', { weight: 3, shortMs: 200, longMs: 7_000, nodes: 1, moreMs: 0 }],
+  ['restart', { weight: 3, shortMs: 0, longMs: 2_000, nodes: 1, moreMs: 5_000 }],
+  ['rolling', { weight: 1, shortMs: 0, longMs: 500, nodes: ALL, moreMs: 15_000 }],
+  ['cut', { weight: 2, shortMs: 500, longMs: 6_000, nodes: 2, moreMs: 0 }],
+  ['cutOneWay', { weight: 3, shortMs: 500, longMs: 6_000, nodes: 2, moreMs: 0 }],
+  ['isolate', { weight: 2, shortMs: 500, longMs: 6_000, nodes: 1, moreMs: 0 }],
+  ['full', { weight: 2, shortMs: 500, longMs: 4_000, nodes: 1, moreMs: 500 }],
 ]);
 const GAP_MS_MIN = 300;
 const GAP_MS_MAX = 4_000;
@@ -111,7 +113,8 @@ export function planEpisode(seed: number, forMs: number, families: readonly Fami
     const isFree = trouble.nodes.every((id) => (freeAtMs.get(id) ?? 0) <= atMs);
     if (isFree && atMs + trouble.forMs <= forMs) {
       troubles.push(trouble);
-      for (const id of trouble.nodes) freeAtMs.set(id, atMs + trouble.forMs + REST_MS);
+      const moreMs = SHAPES.get(trouble.family)?.moreMs ?? 0;
+      for (const id of trouble.nodes) freeAtMs.set(id, atMs + trouble.forMs + moreMs + REST_MS);
     }
     atMs += gap(dice);
   }
