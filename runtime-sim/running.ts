@@ -5,6 +5,7 @@
  */
 import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
+import type { ElectionNotes } from './election-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
@@ -24,8 +25,8 @@ export interface Run {
   /** By node. */
   readonly checks: readonly NodeChecks[];
   readonly onlooker: Onlooker;
-  /** Actors that stay down when they go down. */
   readonly elections: ElectionNotes;
+  /** Actors that stay down when they go down. */
   readonly held: Set<number>;
   /** When replicas are compared next. */
   compareAtUs: number;
