@@ -173,14 +173,24 @@ function decodeMetadataProblem(value: Uint8Array): { readonly record: MetadataRe
   return 'problem' in decoded ? { problem: decoded.problem.sentence } : decoded;
 }
 
-/** Whether two images hold the same. Quick where parts are the same objects; else every record is compared. */
+/** Whether two images hold the same. Quick where they are one, or have their records in the same order. */
 function isSameImage(a: MetadataImage, b: MetadataImage): boolean {
   if (a === b) return true;
-  const texts = (image: MetadataImage): string[] =>
-    [...snapshotRecords(image)].map((record) => textOf(encodeMetadataRecord(record))).sort();
-  const one = texts(a);
-  const other = texts(b);
-  return one.length === other.length && one.every((text, i) => text === other[i]);
+  const one = [...snapshotRecords(a)].map(encodeMetadataRecord);
+  const other = [...snapshotRecords(b)].map(encodeMetadataRecord);
+  if (one.length !== other.length) return false;
+  if (one.every((bytes, i) => isSameBytes(bytes, other[i]))) return true;
+  const texts = other.map(textOf).sort();
+  return one
+    .map(textOf)
+    .sort()
+    .every((text, i) => text === texts[i]);
+}
+
+function isSameBytes(a: Uint8Array, b: Uint8Array | undefined): boolean {
+  if (a.length !== b?.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 const CHARACTERS_MAX = 4096;
