@@ -49,6 +49,9 @@ export const SCENARIOS: readonly Scenario[] = [
   GRACEFUL_DEGRADATION,
   SPLIT_BRAIN,
   THREE_CONTROLLER_LOSS,
+  THREE_CALM,
+  THREE_CRASH,
+  THREE_PARTITIONS,
 ];
 
 /**
@@ -56,10 +59,6 @@ export const SCENARIOS: readonly Scenario[] = [
  * played by their names. One that holds moves to the end of the list above.
  */
 export const WAITING_SCENARIOS: readonly Scenario[] = [
-  THREE_CALM,
-  THREE_CRASH,
-  THREE_PARTITIONS,
   THREE_SWARM,
   LATE_DUPLICATES,
-  RACK_LOSS,
 ];
