@@ -52,6 +52,7 @@ export const SCENARIOS: readonly Scenario[] = [
   THREE_CALM,
   THREE_CRASH,
   THREE_PARTITIONS,
+  RACK_LOSS,
 ];
 
 /**
