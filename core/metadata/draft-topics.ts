@@ -159,7 +159,10 @@ function named(directories: readonly string[], replicas: readonly number[], clus
   return names;
 }
 
-/** The list that a slot of the pool remembers if it is the same, else this one, which is remembered in its place. */
+/**
+ * The list that a slot of the pool remembers if it is the same, else a copy of this one, which is remembered in its
+ * place: one that was read item by item has room for more, and an image holds hundreds of thousands for years.
+ */
 function pooled<T>(pool: (readonly T[] | undefined)[], slot: number, list: readonly T[]): readonly T[] {
   const known = pool[slot];
   if (known === undefined || known.length !== list.length) return remember(pool, slot, list);
@@ -168,8 +171,9 @@ function pooled<T>(pool: (readonly T[] | undefined)[], slot: number, list: reado
 }
 
 function remember<T>(pool: (readonly T[] | undefined)[], slot: number, list: readonly T[]): readonly T[] {
-  pool[slot] = list;
-  return list;
+  const copy = list.slice();
+  pool[slot] = copy;
+  return copy;
 }
 
 /** The slot of a list of brokers; one for their directories is the same. */
