@@ -308,23 +308,6 @@ describe('truncateTo', () => {
     expect(world.log.producers?.size ?? 0).toBe(0);
   });
 
-  it('knows the epoch of a producer that is left again, where later ones began in what went', () => {
-    const world = opened();
-    const of = (base: number, producerEpoch: number, sequence: number) =>
-      sent(base, 1, ['x'], { producerId: 5, producerEpoch, baseSequence: sequence });
-    for (let i = 0; i < 3; i++) follow(world, of(i, 0, i));
-    follow(world, of(3, 1, 0));
-    follow(world, of(4, 1, 1));
-    follow(world, of(5, 2, 0));
-    settleAll(world);
-    expect(cut(world, 4)).toBe(4);
-    expect(world.log.producers?.get(5)).toMatchObject({ epoch: 1, lastSequence: 0, knownRecords: 1 });
-    expect(cut(world, 3)).toBe(3);
-    expect(world.log.producers?.get(5)).toMatchObject({ epoch: 0, lastSequence: 2, knownRecords: 3 });
-    const again = batchOf(['x'], { producerId: 5, producerEpoch: 0, baseSequence: 2 });
-    expect(append(world, again, 2)).toMatchObject({ error: 0, duplicate: true, baseOffset: 2 });
-  });
-
   it('removes the snapshot that a clean stop left above the cut', () => {
     const world = tenBatches();
     closeLog(world.log, world.env, world.out);
