@@ -41,6 +41,8 @@ const CONTROLLER_PORT = 9093;
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
 const END_TIMEOUT_MS = 45_000;
 const SAID_MAX = 200_000;
+/** The exit code of a process that SIGTERM ended without its doing. */
+const BY_SIGTERM = 143;
 
 /** The nodes, not started. Their directories and properties lie in `folder`. */
 export function createDaemons(
@@ -103,6 +105,7 @@ function createDaemon(
     isAsked = true;
     process.kill(ending.pid, signal);
     const code = await Promise.race([ending.ended, pause(END_TIMEOUT_MS).then(() => null)]);
+    if (code === BY_SIGTERM && ending.output() === '') return 0; // It had not begun to listen to signals.
     if (code !== null) return code;
     suddenEnds.push({ nodeId, code: -1, said: `did not end within ${END_TIMEOUT_MS} ms of ${signal}` });
     return ending.stop('SIGKILL');
