@@ -51,7 +51,7 @@ const TOPICS = new Map([
 ]);
 const REPLICAS = 3;
 const SMALL_BYTES = 96 * 1024 * 1024;
-const READY_MS_MAX = 60_000;
+const READY_MS_MAX = 180_000;
 const WARM_MS = 1_500;
 const HEAL_MS_MAX = 45_000;
 const ANSWERED_MS_MAX = 45_000;
