@@ -30,6 +30,11 @@ export const REQUIRED_MARKS: readonly string[] = [
   'replication.partition_error',
   'reader.nearby',
   'reader.nearbyLeft',
+  // What a quorum does seldom: a vote that would unseat a leader, a leader without a majority, one that goes or is gone.
+  'raft.pre_vote.refused',
+  'raft.check_quorum',
+  'raft.end_quorum_epoch',
+  'raft.leader_is_gone',
 ];
 
 /** Seeds from which on the rarest marks are required too. */
@@ -45,4 +50,11 @@ export const RARE_MARKS: readonly string[] = [
   'log.reset.done',
   'replication.alter.retried',
   'log.truncate.index_read',
+  // A member of the quorum had records that no majority has.
+  'raft.follower.cut',
+  // A leader was elected that was not in sync and had all that is committed (KIP-966).
+  'sim.elected.eligible',
+  // A controller was lost with what it was asked; a leader was cut off from all others.
+  'broker.call_taken_back',
+  'broker.may_be_replaced',
 ];
