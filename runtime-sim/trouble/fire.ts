@@ -114,7 +114,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
     case 'indexRot':
       return rot(world, troubles, node, /\.(index|timeindex)$/);
     case 'checkpointRot':
-      return !hasRottenCheckpoint(disk) && rot(world, troubles, node, CHECKPOINT);
+      return mayLoseCheckpoint(disk) && rot(world, troubles, node, CHECKPOINT);
     case 'slowDisk':
       slowDown(disk, dice);
       endLater(world, troubles, { kind: 'slowDisk', actor: node.actor }, around(dice, SITE.trouble, 0, 1_000_000));
@@ -175,18 +175,24 @@ function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: n
 
 /** A checkpoint of the metadata; the log behind the older of two reaches back to it. */
 const CHECKPOINT = /__cluster_metadata-0\/.*\.checkpoint$/;
+const METADATA_LOG = /__cluster_metadata-0\/.*\.log$/;
 
-/** Where both are rotten nothing can be done (`docs/decisions/0005`): that is beyond what one node promises. */
-function hasRottenCheckpoint(disk: Disk): boolean {
-  const paths = new Set(filesOf(disk.tree).map(({ path }) => path));
-  return disk.rot.some(({ path }) => CHECKPOINT.test(path) && paths.has(path));
+/**
+ * Whether something else holds what a checkpoint holds. Where another is rotten too nothing can be done
+ * (`docs/decisions/0005`): that is beyond what one node promises. Nor where the log is still empty: the only copy of
+ * what the directory was formatted with is gone then.
+ */
+function mayLoseCheckpoint(disk: Disk): boolean {
+  const files = filesOf(disk.tree);
+  const paths = new Set(files.map(({ path }) => path));
+  if (disk.rot.some(({ path }) => CHECKPOINT.test(path) && paths.has(path))) return false;
+  return files.some(({ path, file }) => METADATA_LOG.test(path) && file.durable.shared > 0);
 }
 
 function rot(world: World, troubles: Troubles, node: Actor, wanted: RegExp): boolean {
   if (node.disk === null) return false;
   // The metadata log of a cluster of one has no other copy: a node that finds it rotten stops and says so.
-  const isOnly = (path: string): boolean => /__cluster_metadata-0\/.*\.log$/.test(path);
-  const isWanted = (path: string): boolean => wanted.test(path) && !isOnly(path);
+  const isWanted = (path: string): boolean => wanted.test(path) && !METADATA_LOG.test(path);
   if (!rotDisk(node.disk, world.dice, world.nowUs, isWanted)) return false;
   const rotten = node.disk.rot[node.disk.rot.length - 1];
   if (rotten === undefined) return false;
