@@ -161,11 +161,14 @@ export interface FollowerFetch {
 
 /**
  * Notes a fetch at an offset that is the follower's own history: one that was told to truncate, or is out of range,
- * says nothing of what it holds. False when it is no replica, or a fetch of an earlier life of that broker.
+ * says nothing of what it holds. False when it is no replica, or when the fetch is old: of an earlier life of that
+ * broker, or of a connection that it has given up, which a slow network brings late. Under one leader epoch a follower
+ * cuts nothing of what it has once said to have synced, so an offset that goes back within its life is always old.
  */
 export function noteFetch(inSync: InSync, fetch: FollowerFetch, logEnd: number, nowMs: number): boolean {
   const follower = inSync.followers.get(fetch.id);
   if (follower === undefined || fetch.brokerEpoch < follower.brokerEpoch) return false;
+  if (fetch.brokerEpoch === follower.brokerEpoch && fetch.fetchOffset < follower.fetchOffset) return false;
   if (fetch.fetchOffset >= logEnd) follower.caughtUpMs = nowMs;
   else if (fetch.fetchOffset >= follower.fetchedEnd && follower.fetchedMs >= 0) {
     follower.caughtUpMs = Math.max(follower.caughtUpMs, follower.fetchedMs);

@@ -55,6 +55,16 @@ describe('a follower joins', () => {
     expect(committedEnd(inSync, BROKERS, 20, 20, 2, LAG_MS + 11)).toBe(20);
   });
 
+  it('a fetch that a slow connection brings late takes nothing back of what was said since', () => {
+    const inSync = leading();
+    fetched(inSync, 2, 10);
+    expect(fetched(inSync, 2, 8, 5)).toBe(false);
+    expect(committedEnd(inSync, BROKERS, 10, 10, 2, 5)).toBe(10);
+    // The broker's next life may hold less: it says so itself.
+    expect(noteFetch(inSync, { id: 2, brokerEpoch: 79, fetchOffset: 8, logStart: 0 }, 10, 6)).toBe(true);
+    expect(inSync.followers.get(2)?.fetchOffset).toBe(8);
+  });
+
   it('an earlier life of a broker is not heard any more', () => {
     const inSync = leading();
     fetched(inSync, 3, 10);
@@ -98,10 +108,11 @@ describe('while a proposal is not decided', () => {
     fetched(inSync, 3, 10);
     inSync.pending = { isr: [1, 3], partitionEpoch: 9, leaderEpoch: 5 };
     expect(committedEnd(inSync, BROKERS, 10, 10, 1, 9999)).toBe(8);
-    fetched(inSync, 2, 10);
-    fetched(inSync, 3, 9);
-    inSync.pending = { isr: [1, 2, 3], partitionEpoch: 9, leaderEpoch: 5 };
-    expect(committedEnd(inSync, BROKERS, 10, 10, 1, 9999)).toBe(9);
+    const growing = leading();
+    fetched(growing, 2, 10);
+    fetched(growing, 3, 9);
+    growing.pending = { isr: [1, 2, 3], partitionEpoch: 9, leaderEpoch: 5 };
+    expect(committedEnd(growing, BROKERS, 10, 10, 1, 9999)).toBe(9);
   });
 
   it('the answer and the metadata may come in either order: the later partition epoch wins (KAFKA-12686)', () => {
