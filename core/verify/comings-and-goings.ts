@@ -5,6 +5,7 @@
  * Only what is certain counts: a session that began after the acknowledgement, a topic id that is known to have been
  * there the whole time of a request.
  */
+import { heardUs } from './administration.ts';
 import type { Facts, Violation } from './checkers.ts';
 import { partitionText } from './history.ts';
 
@@ -32,7 +33,10 @@ export function findStaleTopics({ history, sendOf, lives }: Facts): Violation[] 
   return found;
 }
 
-/** A session that began after records were deleted does not read them. */
+/**
+ * A session that began after records were deleted does not read them. Of several nodes a leader that hears nobody may
+ * have been replaced, and goes on showing what was committed when it last heard of the others.
+ */
 export function findDeletedReads({ history, lives }: Facts): Violation[] {
   const found: Violation[] = [];
   const { reads, sessions, partitions } = history;
@@ -49,7 +53,7 @@ export function findDeletedReads({ history, lives }: Facts): Violation[] {
       (one) =>
         one.partition === slot &&
         offset < one.lowWatermark &&
-        one.doneUs < session.startedUs &&
+        one.doneUs < heardUs(history, session.startedUs) &&
         (life === undefined || (one.startUs >= life.firstSeenUs && one.doneUs <= life.lastSeenUs)),
     );
     if (cut === undefined) continue;
