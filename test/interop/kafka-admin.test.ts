@@ -1,17 +1,20 @@
 /** Apache Kafka's own administration, against the daemon: what its tools print of a cluster of one. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
+import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
 import { producerPerformance, runKafkaTool } from '../../tools/peers/kafka-tools.ts';
 import { daemon, partitionFiles, temporaryFolder } from './daemon.ts';
 
 const problem = await kafkaProblem();
 const folder = temporaryFolder();
 const node = await daemon(folder, {});
+const shell = problem === null ? await startKafkaShell() : null;
+afterAll(() => shell?.stop());
 
 async function tool(name: string, ...args: string[]): Promise<string> {
-  return (await runKafkaTool(name, ['--bootstrap-server', node.bootstrap, ...args])).stdout;
+  return (await shell?.run(name, ['--bootstrap-server', node.bootstrap, ...args]))?.stdout ?? '';
 }
 
 describe.skipIf(problem !== null)("Apache Kafka's administration", () => {
@@ -44,8 +47,8 @@ describe.skipIf(problem !== null)("Apache Kafka's administration", () => {
   });
 
   it('describes the quorum, the features and the log directories', async () => {
-    expect(await runQuorum('--status')).toMatch(/LeaderId:\s+1\n/);
-    expect(await runQuorum('--replication')).toMatch(/\n1\s+\S{22}\s+\d+\s+0\s.*Leader/);
+    expect(await tool('metadata-quorum', 'describe', '--status')).toMatch(/LeaderId:\s+1\n/);
+    expect(await tool('metadata-quorum', 'describe', '--replication')).toMatch(/\n1\s+\S{22}\s+\d+\s+0\s.*Leader/);
     expect(await tool('features', 'describe')).toMatch(/metadata.version.*FinalizedVersionLevel: 4.4-IV2/);
     expect(await tool('log-dirs', '--describe')).toContain('"partition":"admin-2"');
   });
@@ -75,7 +78,3 @@ describe.skipIf(problem !== null)("Apache Kafka's administration", () => {
     }
   });
 });
-
-async function runQuorum(what: string): Promise<string> {
-  return (await runKafkaTool('metadata-quorum', ['--bootstrap-server', node.bootstrap, 'describe', what])).stdout;
-}
