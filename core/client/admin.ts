@@ -24,8 +24,10 @@ import {
   createCluster,
   driveCluster,
   findPeer,
+  openAnother,
   stepCluster,
 } from './cluster.ts';
+import { doubtsLeader } from './outcomes.ts';
 
 /** How an administrator behaves; all of it plain data. */
 export interface AdminOptions {
@@ -119,7 +121,7 @@ export function stepAdmin(admin: Admin, env: Env, input: AdminInput, out: Outbox
     const task = taskOf(admin, event.ticket);
     if (task === undefined) continue;
     task.call = 0;
-    if (event.kind === 'answered') takeAnswer(admin, env, task, event, events);
+    if (event.kind === 'answered') takeAnswer(admin, env, task, event, out, events);
     else again(admin, env, task, ErrorCode.NETWORK_EXCEPTION, true, events);
   }
   drive(admin, env, out, events);
@@ -130,9 +132,11 @@ function taskOf(admin: Admin, call: number): Task | undefined {
   return undefined;
 }
 
-function takeAnswer(admin: Admin, env: Env, task: Task, event: Answer, events: AdminEvent[]): void {
+function takeAnswer(admin: Admin, env: Env, task: Task, event: Answer, out: Outbox, events: AdminEvent[]): void {
   const { error, message, result } = readAnswer(task.request, event);
   if (isWorthAgain(error)) {
+    // Questions go to brokers in turn: the one that leads may not be among those that are up.
+    if (doubtsLeader(error)) openAnother(admin.cluster, env, out);
     again(admin, env, task, error, isDoubtful(error), events);
     return;
   }

@@ -315,8 +315,8 @@ function answerOf(action: TopicAction, { error, result }: AdminEvent): TopicAnsw
 /** Kafka's number for settings that were set for the topic itself. */
 const OF_TOPIC = 1;
 
-/** Of several nodes the client may first ask who led the topic of that name that was there before. */
-const PROBES_MAX = 4;
+/** Of several nodes the client asks one after the other until it meets the one that leads. */
+const PROBES_MAX = 8;
 
 /** A topic that was acknowledged can be used at once: each of its partitions says where it ends. */
 function probe(state: Administering, env: Env, creation: TopicOperation, count: number): void {
