@@ -30,7 +30,7 @@ export const REQUIRED_MARKS: readonly string[] = [
   'replication.partition_error',
   'reader.nearby',
   'reader.nearbyLeft',
-  // What a quorum does seldom: a vote that would unseat a leader, a leader without a majority, one that goes or is gone.
+  // What a quorum does seldom: a vote that would unseat a leader, a leader without a majority, or one that goes.
   'raft.pre_vote.refused',
   'raft.check_quorum',
   'raft.end_quorum_epoch',
