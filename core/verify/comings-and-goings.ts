@@ -66,8 +66,8 @@ export function findDeletedReads({ history, lives }: Facts): Violation[] {
 
 /**
  * Once a session that began at the start of the log found it at an offset, later sessions find nothing below. Of
- * several replicas only what was acknowledged is gone for good (`findDeletedReads`): a leader moves its own start first;
- * if it is lost before the others have followed, the next one shows records that were on their way out.
+ * several replicas only what was acknowledged is gone for good (`findDeletedReads`): a leader moves its own start
+ * first; if it is lost before the others have followed, the next one shows records that were on their way out.
  */
 export function findStarts({ history }: Facts): Violation[] {
   const found: Violation[] = [];

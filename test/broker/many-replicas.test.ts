@@ -1,6 +1,6 @@
 /**
- * A thousand partitions that one node leads and two follow: what moves is named, and what rests costs nothing. Looked at
- * where it shows, in the bytes between the nodes.
+ * A thousand partitions that one node leads and two follow: what moves is named, and what rests costs nothing. Looked
+ * at where it shows, in the bytes between the nodes.
  */
 import { describe, expect, it } from 'vitest';
 import type { Input } from '../../core/lib/world.ts';
