@@ -1,6 +1,9 @@
 /** What a toy world is made of, and what a test sees of it. No state. */
-import type { NetworkEffect } from '../../core/lib/world.ts';
+import type { Effect, NetworkEffect } from '../../core/lib/world.ts';
 import type { ToyWorld } from './toy-world.ts';
+
+/** What a node asks of its disk. */
+export type DiskEffect = Extract<Effect, { owner: number; kind: Exclude<Effect['kind'], 'entropy'> }>;
 
 /** One file: what was written, and how much of it was synced. */
 export interface ToyFile {
@@ -39,4 +42,13 @@ export function entriesOf(
   return [...inside, ...found.map(([name, { bytes }]) => ({ name, isFolder: false, sizeBytes: bytes.length }))]
     .map((entry) => ({ ...entry, name: entry.name.slice(path.length + 1) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Renames `path`, and all that lies in it. */
+export function moveAll(files: Map<string, ToyFile>, path: string, to: string): void {
+  for (const [name, moved] of [...files]) {
+    if (name !== path && !name.startsWith(`${path}/`)) continue;
+    files.delete(name);
+    files.set(to + name.slice(path.length), moved);
+  }
 }

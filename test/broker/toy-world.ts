@@ -12,11 +12,10 @@ import { decodeResponse, encodeRequest, peekResponse } from '../../core/protocol
 import { type ApiKey, apiOf, type RequestInputOf, type ResponseOf } from '../../core/protocol/messages/index.ts';
 import { realCodecs } from '../../runtime-real/codecs.ts';
 import { fill, frames, join, type Loose } from './frames.ts';
-import { type Changes, entriesOf, type ToyConnection, type ToyFile, type ToyLink } from './toy-shapes.ts';
+import type { Changes, DiskEffect, ToyConnection, ToyFile, ToyLink } from './toy-shapes.ts';
+import * as shapes from './toy-shapes.ts';
 
 export type { Changes, ToyConnection, ToyLink } from './toy-shapes.ts';
-
-type DiskEffect = Extract<Effect, { owner: number; kind: Exclude<Effect['kind'], 'entropy'> }>;
 
 const DATA = '/data/node';
 
@@ -377,11 +376,7 @@ export class ToyWorld {
         return file === undefined ? 'notFound' : { kind: 'loaded', bytes: file.bytes.slice(), ...asked };
       case 'rename':
         if (file === undefined && !this.folders.has(path)) return 'notFound';
-        for (const [name, moved] of [...this.files]) {
-          if (name !== path && !name.startsWith(`${path}/`)) continue;
-          this.files.delete(name);
-          this.files.set(effect.to + name.slice(path.length), moved);
-        }
+        shapes.moveAll(this.files, path, effect.to);
         if (this.folders.delete(path)) this.folders.add(effect.to);
         return { kind: 'changed', ...asked };
       case 'remove':
@@ -397,7 +392,7 @@ export class ToyWorld {
         return this.folders.has(path) ? { kind: 'changed', ...asked } : 'notFound';
       case 'list':
         return this.folders.has(path)
-          ? { kind: 'listed', entries: entriesOf(this.files, this.folders, path), ...asked }
+          ? { kind: 'listed', entries: shapes.entriesOf(this.files, this.folders, path), ...asked }
           : 'notFound';
     }
   }
