@@ -63,6 +63,8 @@ export function findIdleSettings({ history, sendOf }: Facts): Violation[] {
     const send = sendOf.get(reads.value[i] as number);
     const attributes = reads.attributes[i] as number;
     if (named?.slot === undefined || send?.outcome !== 'acknowledged' || attributes < 0) continue;
+    // Nobody says when one without an answer was appended: the network may have held it back.
+    if (send.acks === 0) continue;
     const { sentUs, doneUs, value } = send;
     for (const { name, fits } of MARKED) {
       // Who leads may hear of the setting later than whoever acknowledged it.

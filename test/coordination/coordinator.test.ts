@@ -170,8 +170,8 @@ describe('a stop', () => {
   it('that is clean loses nothing and tells those who wait', () => {
     const world = started();
     expect(ask(world, { amounts: [2] })).toBe(2);
-    stopCleanly(world);
-    expect(open(world, true)).toEqual(['active']);
+    const recoveryPoint = stopCleanly(world);
+    expect(open(world, true, recoveryPoint)).toEqual(['active']);
     expect(ask(world, { amounts: [1] })).toBe(3);
     expect(world.reached).not.toContain('log.recovery.dirty_clean');
   });

@@ -18,6 +18,7 @@ import { createIds, nextOwner } from '../../core/lib/ids.ts';
 import type { Effect, Env, Outbox } from '../../core/lib/world.ts';
 import { bootstrapCheckpoint } from '../../core/raft/batches.ts';
 import { BOOTSTRAP_ID, checkpointName } from '../../core/raft/names.ts';
+import { raftRecoveryPoint } from '../../core/raft/raft.ts';
 import { type Voter, voterOf } from '../../core/raft/voters.ts';
 import { carryOut, crashProcess, createTestDisk, type Dice, losePower, type TestDisk } from '../log/disk.ts';
 import { CONFIG, FAKE_CODECS } from '../log/world.ts';
@@ -200,13 +201,15 @@ export function restart(world: QuorumWorld, how: 'process' | 'power'): void {
   world.quorum = newQuorum(world);
 }
 
-/** Stops cleanly and begins a new life. */
-export function stopCleanly(world: QuorumWorld): void {
+/** Stops cleanly and begins a new life. The recovery point that a node would have written down. */
+export function stopCleanly(world: QuorumWorld): number {
   closeQuorum(world.quorum, TALLY, world.env, world.out, world.events);
   post(world);
   settleAll(world);
   if (world.events.at(-1)?.kind !== 'closed') throw new Error('not closed');
+  const recoveryPoint = raftRecoveryPoint(world.quorum.raft);
   restart(world, 'power');
+  return recoveryPoint;
 }
 
 /** The counters as they are live. */
