@@ -93,13 +93,17 @@ export function endFollowing(node: Node, partition: Partition): void {
 function fetcherOf({ followers, ids, nodeId, config }: Node, leaderId: number): Fetcher {
   const known = followers.fetchers.get(leaderId);
   if (known !== undefined) return known;
+  const maxWaitMs = config['replica.fetch.wait.max.ms'];
+  // A leader answers within its wait. One that lost its power cannot say that it has forgotten what it was asked: where
+  // nothing comes for as long as a session lasts, another connection finds it, or its next life.
+  const silentMs = maxWaitMs + config['broker.session.timeout.ms'];
   const settings: FetchSettings = {
-    maxWaitMs: config['replica.fetch.wait.max.ms'],
+    maxWaitMs,
     minBytes: config['replica.fetch.min.bytes'],
     maxBytes: config['replica.fetch.response.max.bytes'],
     partitionMaxBytes: config['replica.fetch.max.bytes'],
     backoffMs: config['replica.fetch.backoff.ms'],
-    timeoutMs: config['replica.socket.timeout.ms'],
+    timeoutMs: Math.min(config['replica.socket.timeout.ms'], silentMs),
   };
   const fetcher = createFetcher(ids, nodeId, leaderId, settings);
   followers.fetchers.set(leaderId, fetcher);
