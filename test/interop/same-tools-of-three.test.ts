@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askPartitions } from '../../tools/peers/ask.ts';
 import { installKafka, javaArguments, kafkaProblem } from '../../tools/peers/kafka-broker.ts';
 import { startKafkaCluster } from '../../tools/peers/kafka-cluster.ts';
@@ -37,15 +37,19 @@ interface Trio {
 
 const folder = temporaryFolder();
 const problem = await kafkaProblem();
-const trios: readonly Trio[] = problem === null ? await Promise.all([kafkaTrio(), tidemarkTrio()]) : [];
+const trios: Trio[] = [];
+beforeAll(async () => {
+  if (problem !== null) return;
+  const started = await Promise.allSettled([kafkaTrio(), tidemarkTrio()]);
+  for (const one of started) if (one.status === 'fulfilled') trios.push(one.value);
+  for (const one of started) if (one.status === 'rejected') throw one.reason;
+});
 afterAll(async () => void (await Promise.all(trios.map((trio) => trio.stop()))));
 
 async function kafkaTrio(): Promise<Trio> {
   const home = await installKafka();
-  const [cluster, shell] = await Promise.all([
-    startKafkaCluster(3, { settings: SETTINGS, heap: HEAP, parentFolder: folder }),
-    startKafkaShell(),
-  ]);
+  const cluster = await startKafkaCluster(3, { settings: SETTINGS, heap: HEAP, parentFolder: folder });
+  const shell = await startKafkaShell();
   const ports = cluster.nodes.map(({ port }) => port);
   const propertiesOf = (id: number): string =>
     join(dirname(cluster.nodes[id - 1]?.dataFolder ?? ''), 'server.properties');
@@ -70,10 +74,8 @@ async function kafkaTrio(): Promise<Trio> {
 }
 
 async function tidemarkTrio(): Promise<Trio> {
-  const [cluster, shell] = await Promise.all([
-    startTidemarkCluster(3, join(folder, 'tidemark'), { settings: SETTINGS }),
-    startKafkaShell(),
-  ]);
+  const cluster = await startTidemarkCluster(3, join(folder, 'tidemark'), { settings: SETTINGS });
+  const shell = await startKafkaShell();
   const ports = cluster.nodes.map(({ port }) => port);
   const controllerPorts = cluster.nodes.map(({ controllerPort }) => controllerPort);
   return {

@@ -43,7 +43,7 @@ export interface TidemarkClusterOptions {
 }
 
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 
 interface Address {
   readonly nodeId: number;
