@@ -5,6 +5,7 @@
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorName } from '../../core/protocol/errors.ts';
 import { judge, type Violation } from '../../core/verify/checkers.ts';
 import { complain, type History } from '../../core/verify/history.ts';
 import type { Observer } from '../../runtime-sim/workload/observer.ts';
@@ -27,12 +28,16 @@ export interface EpisodeResult {
   readonly sends: number;
   readonly acknowledged: number;
   readonly failed: number;
+  /** How often producers were told which error, by its name. */
+  readonly errors: Readonly<Record<string, number>>;
   readonly reads: number;
   /** The longest time without an acknowledgement while troubles went on. */
   readonly silentMs: number;
   /** From the last trouble's end until every replica was in sync. */
   readonly healedMs: number;
   readonly batchesCompared: number;
+  /** How late a timer of ours was at most: beyond a second the machine was too busy for its troubles to be its own. */
+  readonly lateMs: number;
   readonly violations: readonly Violation[];
 }
 
@@ -80,18 +85,27 @@ export async function playEpisode(plan: EpisodePlan, options: EpisodeOptions): P
       accuse(history, 'node', 6, sentence);
     },
   };
+  const lateness = watchLateness();
   let result: EpisodeResult;
   try {
     for (const daemon of daemons) daemon.start();
     const healing = await act(plan, options, struck, observer);
     const batchesCompared = await stopAndCompare(struck, history);
     const { violations } = judge(history);
-    result = { ...figuresOf(plan, forMs, history), ...healing, batchesCompared, violations, tookMs: since(startedMs) };
+    result = {
+      ...figuresOf(plan, forMs, history),
+      ...healing,
+      batchesCompared,
+      violations,
+      lateMs: lateness.stop(),
+      tookMs: since(startedMs),
+    };
     if (violations.length > 0) keepWhatWasSaid(daemons, folder);
   } catch (error) {
     keepWhatWasSaid(daemons, folder);
     throw error;
   } finally {
+    lateness.stop();
     for (const daemon of daemons) await daemon.end('SIGKILL');
     await unmount(small);
   }
@@ -101,6 +115,22 @@ export async function playEpisode(plan: EpisodePlan, options: EpisodeOptions): P
 
 function keepWhatWasSaid(daemons: readonly Daemon[], folder: string): void {
   for (const { nodeId, said } of daemons) writeFileSync(join(folder, `node${nodeId}.out`), said());
+}
+
+/** Measures by how much this process falls behind: what it sees of the nodes is late by as much. */
+function watchLateness(): { readonly stop: () => number } {
+  let dueMs = performance.now() + LOOK_EVERY_MS;
+  let lateMs = 0;
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    lateMs = Math.max(lateMs, Math.round(nowMs - dueMs));
+    dueMs = nowMs + LOOK_EVERY_MS;
+  }, LOOK_EVERY_MS);
+  const stop = (): number => {
+    clearInterval(timer);
+    return lateMs;
+  };
+  return { stop };
 }
 
 function since(ms: number): number {
@@ -261,7 +291,7 @@ async function metadataWatermark(daemon: Daemon): Promise<number> {
   return answer.topics[0]?.partitions[0]?.highWatermark ?? 0;
 }
 
-type Figures = Pick<EpisodeResult, 'seed' | 'forMs' | 'sends' | 'acknowledged' | 'failed' | 'reads'>;
+type Figures = Pick<EpisodeResult, 'seed' | 'forMs' | 'sends' | 'acknowledged' | 'failed' | 'errors' | 'reads'>;
 
 function countsOf(troubles: readonly Trouble[]): Record<string, number> {
   const struck = new Map<Family, number>();
@@ -272,6 +302,10 @@ function countsOf(troubles: readonly Trouble[]): Record<string, number> {
 function figuresOf({ seed }: EpisodePlan, forMs: number, { sends, reads }: History): Figures {
   const acknowledged = sends.filter(({ outcome }) => outcome === 'acknowledged').length;
   const failed = sends.filter(({ outcome }) => outcome === 'failed' || outcome === 'unknown').length;
+  const errors = new Map<string, number>();
+  for (const { error } of sends) {
+    if (error !== 0) errors.set(errorName(error), (errors.get(errorName(error)) ?? 0) + 1);
+  }
   const counts = { sends: sends.length, acknowledged, failed, reads: reads.offset.length };
-  return { seed, forMs, ...counts };
+  return { seed, forMs, ...counts, errors: Object.fromEntries(errors) };
 }

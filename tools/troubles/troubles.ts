@@ -42,6 +42,8 @@ interface Flags {
 
 const RESULTS = 'sim-results';
 const EPISODE_MS = 60_000;
+/** Of a program that is late by more it is said. */
+const LATE_MS = 1_000;
 
 async function main(flags: Flags): Promise<number> {
   if (flags.plan === true) {
@@ -97,10 +99,12 @@ async function playSeed(
   const plan = planEpisode(seed, forMs, flags.families);
   say(`seed ${seed}: ${plan.troubles.length} troubles in ${forMs / 1000} s`);
   const result = await playEpisode(plan, { network, folder, forMs, say });
-  const { acknowledged, failed, reads, silentMs, healedMs, violations } = result;
+  const { acknowledged, failed, errors, reads, silentMs, healedMs, lateMs, violations } = result;
   say(
     `  ${acknowledged} acknowledged, ${failed} failed, ${reads} read; silent ${silentMs} ms, healed in ${healedMs} ms`,
   );
+  if (failed > 0) say(`  failed with ${JSON.stringify(errors)}`);
+  if (lateMs > LATE_MS) say(`  the machine was very busy: this program was late by up to ${lateMs} ms`);
   for (const { checker, promise, sentence } of violations)
     say(`  BROKEN (promise ${promise}, ${checker}): ${sentence}`);
   if (violations.length === 0) return result;
