@@ -152,8 +152,9 @@ export function compareReplicas(log: string, one: ReplicaBytes, other: ReplicaBy
   return null;
 }
 
-/** The batches that hold something of the range. */
+/** The batches that hold something of the range: none does where a start has passed the other's watermark. */
 function between({ batches }: ReplicaBytes, from: number, to: number): Uint8Array[] {
+  if (from >= to) return [];
   return batches.filter((bytes) => {
     const view = dataViewOf(bytes);
     return nextOffset(view, 0) > from && baseOffset(view, 0) < to;
