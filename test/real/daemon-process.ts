@@ -36,6 +36,13 @@ export async function runNode(args: readonly string[], environment: NodeJS.Proce
   return watch(child).ended;
 }
 
+/** Runs a program of Node's whose output nobody reads. */
+export async function runUnread(args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, args);
+  child.stdout.destroy();
+  return watch(child).ended;
+}
+
 /** Starts a daemon and waits until it listens; rejects with its errors when it ends instead. */
 export async function startDaemon(
   settings: Readonly<Record<string, string>> = {},

@@ -4,7 +4,16 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Daemon, processorMs, residentBytes, run, startDaemon, stopDaemon } from './daemon-process.ts';
+import {
+  type Daemon,
+  processorMs,
+  residentBytes,
+  run,
+  runUnread,
+  startDaemon,
+  stopDaemon,
+  TIDEMARK,
+} from './daemon-process.ts';
 
 const MIB = 1024 * 1024;
 
@@ -154,6 +163,13 @@ describe('the daemon', () => {
     const settings = JSON.parse((await run(['settings', '--json'])).output) as { name: string }[];
     expect(settings.length).toBeGreaterThan(40);
   });
+
+  test.each([[[TIDEMARK, 'settings']], [[TIDEMARK, '--help']], [['dist/tools/cli/sim.js', 'list']]])(
+    'a command whose reader goes away ends without a word: %j',
+    async (args) => {
+      expect(await runUnread(args)).toMatchObject({ code: 0, errors: '' });
+    },
+  );
 
   test('200 connections that announce 90 MB and say nothing leave memory flat', async () => {
     const daemon = await start();

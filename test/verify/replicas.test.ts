@@ -78,7 +78,7 @@ test('replicas are compared below the smaller watermark, and above the larger st
   expect(compareReplicas('log', replica(1, 6, a, b, c), replica(2, 6, a, b, other))?.sentence).toContain('log@5');
 });
 
-test('where one begins behind the watermark of the other, no batch is compared, not even one across that offset', () => {
+test('where one begins behind the watermark of the other, no batch is compared, nor one across that offset', () => {
   const [a, b] = [batch(0, 2, 'a'), batch(2, 3, 'b')];
   // Its leader's start lies within a batch, and it has fetched nothing yet.
   expect(compareReplicas('log', { ...replica(1, 3), start: 3 }, { ...replica(2, 5, a, b), start: 3 })).toBeNull();

@@ -5,6 +5,7 @@
 import { Command, CommanderError } from 'commander';
 import type { Scenario } from '../../runtime-sim/scenario.ts';
 import { SCENARIOS } from '../../scenarios/list.ts';
+import { endWithReader } from './broken-pipe.ts';
 import { readDuration, readScenario, readSeed, readSeeds, readWorkers, type SeedRange } from './sim/arguments.ts';
 import { checkDeterminism, printHashes } from './sim/determinism.ts';
 import { run } from './sim/run.ts';
@@ -121,6 +122,7 @@ function addSmallCommands(program: Command): void {
 }
 
 async function main(): Promise<void> {
+  endWithReader();
   try {
     await build().parseAsync(process.argv);
   } catch (thrown) {

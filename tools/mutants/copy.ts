@@ -9,7 +9,15 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { applyHunk, type Mutant } from './patch.ts';
 
-const COPIED = ['core', 'runtime-sim', 'scenarios', 'tools/cli/sim', 'tools/cli/sim.ts', 'tsconfig.base.json'];
+const COPIED = [
+  'core',
+  'runtime-sim',
+  'scenarios',
+  'tools/cli/broken-pipe.ts',
+  'tools/cli/sim',
+  'tools/cli/sim.ts',
+  'tsconfig.base.json',
+];
 
 /** The clean copy, compiled. */
 export interface Workshop {

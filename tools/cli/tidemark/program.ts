@@ -7,6 +7,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { EXIT_USAGE } from '../../../core/lib/exit-codes.ts';
+import { endWithReader } from '../broken-pipe.ts';
 
 const EXAMPLES = `
 Examples:
@@ -75,6 +76,7 @@ function createProgram(): Command {
 
 /** Runs what the command line says. */
 export async function runProgram(): Promise<void> {
+  endWithReader();
   try {
     await createProgram().parseAsync();
   } catch (error) {
