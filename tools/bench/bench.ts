@@ -2,11 +2,11 @@
 /**
  * Tidemark beside Apache Kafka, on the same disk, in turn, at equal durability, with Kafka's own clients:
  *
- *   npm run bench                                     five pairs of 20 seconds a row, about an hour
+ *   npm run bench                                     five pairs of 20 seconds a row, about half an hour
  *   npm run bench -- --short                          one pair of a few seconds a row, for CI
  *   npm run bench -- --rows produce-1k,latency --json
- *   npm run bench -- --cluster                        the same for three nodes of each, about half an hour
- *   npm run bench -- --failover                       what clients wait for when one of three is lost, as long again
+ *   npm run bench -- --cluster                        the same for three nodes of each; never watched to its end yet
+ *   npm run bench -- --failover                       what clients wait for when one of three is lost
  *   npm run bench -- --scale                          100,000 idle partitions, without Kafka, some minutes
  *   npm run bench -- --metadata                       100,000 partitions on 50 simulated brokers, metadata alone
  *
@@ -156,7 +156,7 @@ const program = new Command('bench')
   .option('--sides <names>', 'whom to measure', SIDES.join(','))
   .option('--folder <path>', 'where the data of both sides lies for the while', tmpdir())
   .option('--short', 'one pair of a few seconds a row: shows that it works, not how fast')
-  .option('--cluster', 'measure three nodes that replicate instead: the rows named cluster-')
+  .option('--cluster', 'measure three nodes that replicate instead (never watched to its end yet)')
   .option('--failover', 'measure what the loss of one of three nodes costs instead: the rows named failover-')
   .option('--scale', 'measure very many idle partitions of ten a topic instead, on Tidemark alone')
   .option('--metadata', 'measure the metadata of very many partitions on 50 simulated brokers instead')
