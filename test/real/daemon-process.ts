@@ -71,22 +71,6 @@ export async function stopDaemon(daemon: Daemon): Promise<Ended> {
   return ended;
 }
 
-/** The processor time that a process has used, ms: unlike the clock it is the same on a busy machine. Linux only. */
-export function processorMs(pid: number | undefined): number {
-  const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const [user, system] = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .slice(11, 13);
-  return (Number(user) + Number(system)) * 10; // The kernel shows hundredths of a second.
-}
-
-/** The resident memory of a process, bytes. Linux only. */
-export function residentBytes(pid: number | undefined): number {
-  const status = fs.readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024;
-}
-
 function watch(child: ChildProcess): { output(): string; readonly ended: Promise<Ended> } {
   let output = '';
   let errors = '';

@@ -4,16 +4,8 @@ import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import {
-  type Daemon,
-  processorMs,
-  residentBytes,
-  run,
-  runUnread,
-  startDaemon,
-  stopDaemon,
-  TIDEMARK,
-} from './daemon-process.ts';
+import { processorMs, residentBytes } from '../../tools/peers/process.ts';
+import { type Daemon, run, runUnread, startDaemon, stopDaemon, TIDEMARK } from './daemon-process.ts';
 
 const MIB = 1024 * 1024;
 
@@ -54,7 +46,7 @@ describe('the daemon', () => {
 
   test('says soon where it listens, where its data is, what to try next; answers; stops cleanly', async () => {
     const daemon = await start();
-    expect(processorMs(daemon.process.pid)).toBeLessThan(700);
+    expect(processorMs(daemon.process.pid ?? -1)).toBeLessThan(700);
     expect(await apiVersions(daemon.port)).toBe(42);
     expect(daemon.output()).toContain(daemon.folder);
     expect(daemon.output()).toMatch(/try next: .*kcat/);
@@ -174,7 +166,7 @@ describe('the daemon', () => {
   test('200 connections that announce 90 MB and say nothing leave memory flat', async () => {
     const daemon = await start();
     for (let i = 0; i < 20; i++) await apiVersions(daemon.port);
-    const before = residentBytes(daemon.process.pid);
+    const before = residentBytes(daemon.process.pid ?? -1);
     const announce = Buffer.alloc(14);
     announce.writeInt32BE(90 * MIB, 0);
     const sockets = Array.from({ length: 200 }, () => {
@@ -185,7 +177,7 @@ describe('the daemon', () => {
     });
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await apiVersions(daemon.port)).toBe(42);
-    const grown = residentBytes(daemon.process.pid) - before;
+    const grown = residentBytes(daemon.process.pid ?? -1) - before;
     for (const socket of sockets) socket.destroy();
     expect(grown).toBeLessThan(30 * MIB);
   });

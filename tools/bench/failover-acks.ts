@@ -80,7 +80,7 @@ async function startPython(args: readonly string[]): Promise<ReturnType<typeof s
 }
 
 /** Reads the lines of a client; what is no such line is its own talk. */
-export function parseAcks(text: string): Ack[] {
+function parseAcks(text: string): Ack[] {
   const acks: Ack[] = [];
   for (const line of text.split('\n')) {
     const found = /^(\d+) (\d+) (-?\d+)$/.exec(line);

@@ -26,6 +26,7 @@ import {
 } from '../../core/protocol/messages/index.ts';
 import { realCrc32c } from '../../runtime-real/checksum.ts';
 import { realCodecs } from '../../runtime-real/codecs.ts';
+import { ownProcessorMs } from '../peers/process.ts';
 
 type Member = coordination.Coordinator<ControllerShapes, 'asker'>;
 type Event = coordination.CoordinatorEvent<ControllerShapes, 'asker'>;
@@ -220,7 +221,7 @@ function work(cluster: MetadataCluster, decide: (journal: coordination.Journal) 
     },
   };
   let response: unknown = null;
-  const controllerMs = processorMs(() => {
+  const controllerMs = ownProcessorMs(() => {
     response = decide(journal);
   });
   cluster.steps += 1;
@@ -246,7 +247,7 @@ function work(cluster: MetadataCluster, decide: (journal: coordination.Journal) 
 /** A follower loads what was committed together as one slice, as it comes in one answer to its fetch. */
 function follow(cluster: MetadataCluster, follower: Member, values: readonly Uint8Array[], place: Place): number {
   cluster.steps += 1;
-  return processorMs(() => {
+  return ownProcessorMs(() => {
     const problem = coordination.loadValues(follower, CONTROLLER, values, place, false, []);
     if (problem !== null) throw new Error(problem);
     coordination.tellView(follower, CONTROLLER, []);
@@ -262,12 +263,4 @@ function freshId(cluster: MetadataCluster): string {
   bytes[0] = 1;
   new DataView(bytes.buffer).setUint32(12, ++cluster.ids);
   return uuidFromBytes(bytes, 0);
-}
-
-/** Processor time of this process, which other work on the machine does not count in. */
-function processorMs(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
 }

@@ -2,8 +2,8 @@
  * A daemon of the scale benchmark: started from a file of settings, watched from outside, stopped cleanly. Linux only.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { processorMs } from '../peers/process.ts';
+import { readdirSync } from 'node:fs';
+import { processorMs, residentBytes } from '../peers/process.ts';
 import { tidemarkProgram } from '../peers/tidemark.ts';
 
 /** A daemon that serves. */
@@ -37,7 +37,7 @@ export async function startDaemon(settingsFile: string): Promise<Daemon> {
   const child = spawn(process.execPath, args);
   let output = '';
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const { pid } = child;
+  const pid = child.pid ?? -1;
   const read = (pattern: RegExp): Promise<RegExpExecArray> => seen(child, () => pattern.exec(output));
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk) => {
@@ -50,8 +50,8 @@ export async function startDaemon(settingsFile: string): Promise<Daemon> {
   return {
     port: Number(found[1]),
     startMs,
-    startProcessorMs: processorMs(pid ?? -1),
-    residentBytes: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024,
+    startProcessorMs: processorMs(pid),
+    residentBytes: () => residentBytes(pid),
     fileHandles: () => readdirSync(`/proc/${pid}/fd`).length,
     heapBytes: async () => {
       output = '';

@@ -9,6 +9,7 @@ import { bootstrapRecords } from '../../core/metadata/features.ts';
 import type { MetadataImage } from '../../core/metadata/image.ts';
 import { encodeMetadataRecord, type MetadataRecord, metadataRecord } from '../../core/metadata/records.ts';
 import { imageFromRecords } from '../../core/metadata/snapshot.ts';
+import { ownProcessorMs } from '../peers/process.ts';
 
 /** Processor time, ms. */
 export interface Fencing {
@@ -59,22 +60,14 @@ function fence(image: MetadataImage): Run {
   const config = { nodeId: 1, clusterId: 'c', given: new Map<string, string>(), numPartitions: 1 };
   const controller = createController({ ...config, replicationFactor: 1, sessionTimeoutMs: 1 }, image, 1, 0);
   let records: readonly MetadataRecord[] = [];
-  const makeMs = processorMs(() => {
+  const makeMs = ownProcessorMs(() => {
     records = fenceBroker(controller, 1);
   });
-  const replayMs = processorMs(() => replayRecords(controller, records, AT));
-  const encodeMs = processorMs(() => {
+  const replayMs = ownProcessorMs(() => replayRecords(controller, records, AT));
+  const encodeMs = ownProcessorMs(() => {
     for (const record of records) encodeMetadataRecord(record);
   });
   return { records: records.length, makeMs, replayMs, encodeMs };
-}
-
-/** Processor time of this process, which other work on the machine does not count in. */
-function processorMs(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
 }
 
 function idOf(kind: number, number: number): string {
