@@ -24,8 +24,8 @@ import { scheduleSnapshot } from './snapshots.ts';
 import type { Turn } from './state.ts';
 import { abandonSnapshot } from './writing.ts';
 
-/** A snapshot is tried again after this where the disk was full, ms. */
-const FULL_RETRY_MS = 1000;
+/** A follower whose disk was full fetches again after this, ms. */
+export const FULL_RETRY_MS = 1000;
 
 /** Begins to fetch a snapshot; one that is here already only takes the place of the log. */
 export function beginDownload(turn: Turn, follow: Follow, id: SnapshotId): void {
@@ -53,10 +53,9 @@ export function dropDownload(turn: Turn): void {
   askTidy(raft, { kind: 'remove', path: `${raft.folder}/${partName(download.id)}` }, out);
 }
 
-/** Asks for the next piece, if it is time for one. */
+/** Asks for the next piece. */
 export function fetchPiece(turn: Turn, follow: Follow, download: Download): void {
   const { raft } = turn;
-  if (download.stage !== 'fetch') return;
   follow.isFetching = true;
   askPeer(turn, raft.leaderId, { apiKey: 59, body: snapshotRequest(raft, download.id, download.position) });
 }
@@ -141,8 +140,8 @@ function goOn(turn: Turn, follow: Follow, download: Download, input: DiskInput):
   const ask = { kind: 'download', file } as const;
   switch (download.stage) {
     case 'open':
-      download.stage = 'truncate';
       if (input.kind === 'opened' && input.sizeBytes > 0) {
+        download.stage = 'truncate';
         download.pending = 1;
         askDisk(raft, ask, { kind: 'truncate', file, size: 0 }, out);
         return;

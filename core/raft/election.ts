@@ -17,19 +17,15 @@ import type { RequestOf, ResponseOf } from '../protocol/messages/index.ts';
 import { askPeer, reply } from './calls.ts';
 import { isSameDirectory, newsOf, partitionOf, voteRequest, voteResponse } from './messages.ts';
 import type { Call, CallOutcome, Campaign } from './role-state.ts';
-import { becomeProspective, change, electionPauseMs, electionTimeoutMs, fallBack, learnLeader } from './roles.ts';
+import { becomeProspective, change, electionPauseMs, fallBack, learnLeader, newCampaign } from './roles.ts';
 import { isOwnVoter, logEnd, otherVoters, type Raft, type Turn } from './state.ts';
 
 /** Voters whose answers were lost are asked again after this, ms. */
 const VOTE_RETRY_MS = 100;
 
-/** The time without a leader is over: asks for votes, or for the leader where this member has none to give. */
+/** A voter's time without a leader, or for its election, is over. */
 export function electionTimedOut(turn: Turn): void {
-  const { raft, env } = turn;
-  if (!isOwnVoter(raft)) {
-    raft.timerMs = env.nowMs + electionTimeoutMs(raft);
-    return;
-  }
+  const { raft } = turn;
   if (raft.campaign !== null) {
     loseCampaign(turn);
     return;
@@ -45,7 +41,7 @@ export function standForElection(turn: Turn): void {
   const votedDirectoryId = raft.quorum.kraftVersion > 0 ? raft.directoryId : ZERO_UUID;
   const next = { leaderId: -1, leaderEpoch: raft.epoch + 1, votedId: raft.nodeId, votedDirectoryId };
   change(turn, next, 'candidate', null);
-  raft.campaign = { granted: new Set(), refused: new Set(), asked: new Set(), silent: new Set(), retryAtMs: Infinity };
+  raft.campaign = newCampaign();
 }
 
 /** Asks every voter that has not answered and is not being asked; the own vote is counted as given. */

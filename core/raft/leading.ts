@@ -25,7 +25,7 @@ import { otherVoters, type Raft, type Turn } from './state.ts';
 import { isVoter, majorityOffset, type Voter } from './voters.ts';
 
 /** Observers that are remembered, at most. */
-export const OBSERVERS_MAX = 4096;
+const OBSERVERS_MAX = 4096;
 /** An observer that has not fetched for so long is forgotten, ms. */
 const OBSERVER_MS_MAX = 300_000;
 

@@ -17,7 +17,8 @@
  * `takeCallAnswer`; it is asked by `takeRequest` and answers by events 'reply'. A crash loses all that stands here.
  *
  * Not there yet: changes of the voters. An endpoint that has changed since the directory was formatted stays as it is
- * in the voters' record. `append.linger.ms` does not act: each batch is appended at once, and one sync serves many.
+ * in the voters' record. `controller.quorum.append.linger.ms` does not act: each batch is appended at once, and one
+ * sync serves many.
  */
 import { assert } from '../lib/assert.ts';
 import { isUuid, ZERO_UUID } from '../lib/uuid.ts';
@@ -36,7 +37,7 @@ import {
 import type { LogEvent } from '../log/types.ts';
 import { failRaft, failureText, isDeviceFailure } from './asks.ts';
 import { valuesBatch, valuesSizeBytes } from './batches.ts';
-import { dropDownload, takeDownloaded, takeReset } from './download.ts';
+import { dropDownload, FULL_RETRY_MS, takeDownloaded, takeReset } from './download.ts';
 import { electionTimedOut, requestVotes } from './election.ts';
 import {
   advanceFollower,
@@ -245,9 +246,6 @@ function takeLogEvent(turn: Turn, event: LogEvent): void {
       break; // 'durable' is looked at when all events are taken.
   }
 }
-
-/** A follower whose disk was full fetches again after this, ms. */
-const FULL_RETRY_MS = 1000;
 
 /** How many more batches the member takes before its disk must answer; 0 while it does not lead or is not confirmed. */
 export function roomOf(raft: Raft): number {

@@ -12,14 +12,14 @@ import { takePieceAnswer } from './download.ts';
 import { takeVoteAnswer, takeVoteRequest } from './election.ts';
 import { takeFetchAnswer } from './following.ts';
 import { takeBeginAnswer, takeBeginRequest, takeEndRequest } from './leading.ts';
-import { refusal, refusalWhole } from './messages.ts';
+import { refusal, refusalWhole, voteResponse } from './messages.ts';
 import type { CallOutcome, Deferred, PeerKey } from './role-state.ts';
 import { takeFetchRequest } from './serve-fetch.ts';
 import { takeSnapshotRequest } from './serve-snapshot.ts';
 import type { Raft, RaftEvent, Turn } from './state.ts';
 
 /** Requests that wait for a write of quorum-state, at most; one more is refused. */
-export const DEFERRED_MAX = 4096;
+const DEFERRED_MAX = 4096;
 
 /** Takes a request of another member, or of a client that fetches the metadata log. One event 'reply' follows. */
 export function takeRequest<K extends PeerKey>(
@@ -91,12 +91,8 @@ export function refuseDeferred(turn: Turn): void {
   raft.deferred = [];
   for (const request of waiting) refuse(turn, request, ErrorCode.BROKER_NOT_AVAILABLE);
   const vote = raft.changing?.vote ?? null;
-  if (vote === null) return;
-  const request: Deferred = { apiKey: 52, version: 0, body: NO_BODY, waiter: vote.waiter };
-  refuse(turn, request, ErrorCode.BROKER_NOT_AVAILABLE);
+  if (vote !== null) reply(turn, vote.waiter, 52, voteResponse(raft, ErrorCode.BROKER_NOT_AVAILABLE, false));
 }
-
-const NO_BODY: RequestOf<52> = { clusterId: null, voterId: -1, topics: [] };
 
 /** Takes the answer to an event 'call'. One for a ticket that is not known any more is dropped. */
 export function takeCallAnswer(

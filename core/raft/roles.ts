@@ -24,17 +24,16 @@ import { beginToLead, dropLead } from './leading.ts';
 import { voteResponse } from './messages.ts';
 import { QUORUM_STATE_NAME } from './names.ts';
 import { encodeQuorumState, type QuorumState } from './quorum-state.ts';
-import type { Changing, Follow, VoteWaiter } from './role-state.ts';
+import type { Campaign, Changing, VoteWaiter } from './role-state.ts';
 import { isOwnVoter, otherVoters, type Raft, type Turn } from './state.ts';
 
 /** The first pause after a candidacy in vain, ms; doubled each time. */
-export const ELECT_BACKOFF_MS_MIN = 50;
+const ELECT_BACKOFF_MS_MIN = 50;
 /** A member that comes up knowing no leader asks for one, or stands for election, after this at most, ms. */
 const FIRST_ELECTION_MS_MAX = 150;
-const FOREVER: number = Infinity;
 
 /** A time from `electionTimeoutMs` to twice that. */
-export function electionTimeoutMs(raft: Raft): number {
+function electionTimeoutMs(raft: Raft): number {
   const { electionTimeoutMs: leastMs } = raft.peers.times;
   return leastMs + throwDice(raft, Math.max(1, leastMs));
 }
@@ -65,7 +64,7 @@ export function change(turn: Turn, next: QuorumState, role: Changing['role'], vo
 }
 
 /** Ends the present role; what it asked of others is not waited for any more. */
-function leave(turn: Turn, nextRole: Changing['role'] | 'resigned' | null): void {
+function leave(turn: Turn, nextRole: Changing['role'] | 'resigned'): void {
   const { raft } = turn;
   if (raft.lead !== null) dropLead(turn);
   if (raft.follow !== null) dropDownload(turn);
@@ -73,7 +72,7 @@ function leave(turn: Turn, nextRole: Changing['role'] | 'resigned' | null): void
   if (raft.follow?.isCutting === true && raft.installing === null) keepTail(raft.log);
   raft.follow = null;
   raft.calls.clear();
-  raft.timerMs = FOREVER;
+  raft.timerMs = Infinity;
   const staysCampaigning = nextRole === 'candidate' || nextRole === 'leader';
   if (!staysCampaigning) raft.campaign = null;
   if (raft.role === 'leader') raft.role = 'resigned';
@@ -135,17 +134,17 @@ function begin(turn: Turn, role: Changing['role']): void {
 /** Follows the leader that is known. */
 export function beginToFollow(turn: Turn): void {
   const { raft, env } = turn;
-  const unknown = {
+  raft.role = 'follower';
+  raft.follow = {
     hasFetched: false,
     hasEnded: false,
     isFetching: false,
     isCutting: false,
     failures: 0,
-    retryAtMs: FOREVER,
+    retryAtMs: Infinity,
+    leaderHighWatermark: -1,
+    download: null,
   };
-  raft.role = 'follower';
-  const follow: Follow = { ...unknown, leaderHighWatermark: -1, download: null };
-  raft.follow = follow;
   raft.timerMs = env.nowMs + missedLeaderMs(raft);
   pumpFollower(turn);
 }
@@ -153,7 +152,7 @@ export function beginToFollow(turn: Turn): void {
 /** Gives up a role without a change of epoch, vote or leader: nothing is written. */
 export function fallBack(turn: Turn, role: 'unattached' | 'follower' | 'resigned'): void {
   const { raft, env } = turn;
-  leave(turn, role === 'follower' ? 'follower' : role);
+  leave(turn, role);
   if (role === 'follower') {
     beginToFollow(turn);
     return;
@@ -167,9 +166,14 @@ export function becomeProspective(turn: Turn): void {
   const { raft, env } = turn;
   leave(turn, 'candidate');
   raft.role = 'prospective';
-  raft.campaign = { granted: new Set(), refused: new Set(), asked: new Set(), silent: new Set(), retryAtMs: FOREVER };
+  raft.campaign = newCampaign();
   raft.timerMs = env.nowMs + electionTimeoutMs(raft);
   requestVotes(turn);
+}
+
+/** An election in which nobody was asked yet. */
+export function newCampaign(): Campaign {
+  return { granted: new Set(), refused: new Set(), asked: new Set(), silent: new Set(), retryAtMs: Infinity };
 }
 
 /** Leads no more, in an epoch that stays: it appends nothing in it again, and votes for nobody. */

@@ -22,7 +22,7 @@ import type { ParkedFetch } from './role-state.ts';
 import type { Raft, Turn } from './state.ts';
 
 /** Fetches that wait, at most; one more is answered at once. */
-export const PARKED_MAX = 8192;
+const PARKED_MAX = 8192;
 /** The longest that a fetch waits, ms. */
 const WAIT_MS_MAX = 30_000;
 
@@ -137,14 +137,13 @@ function serve(turn: Turn, fetch: ParkedFetch): void {
   else answerRead(turn, fetch, outcome);
 }
 
-/** A read of the log has come to its end; false if it was none of a fetch. */
-export function takeFetchRead(turn: Turn, ticket: number, outcome: ReadOutcome): boolean {
+/** A read of the log has come to its end; it may be nobody's by now. */
+export function takeFetchRead(turn: Turn, ticket: number, outcome: ReadOutcome): void {
   const { lead } = turn.raft;
   const fetch = lead?.reading.get(ticket);
-  if (fetch === undefined) return false;
+  if (fetch === undefined) return;
   lead?.reading.delete(ticket);
   answerRead(turn, fetch, outcome);
-  return true;
 }
 
 function answerRead(turn: Turn, fetch: ParkedFetch, outcome: ReadOutcome): void {
