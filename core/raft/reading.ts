@@ -41,7 +41,7 @@ export function beginReadingAt(raft: Raft, offset: number, out: Outbox): void {
   raft.reading = { reader: null, offset, ticket: -1, isAsked: false, pass: ++raft.passes };
 }
 
-/** Whether a pass is under way that has come to the end of what was committed, so that `readMore` may be asked. */
+/** Whether more is committed than the pass under way has read, and no slice is awaited: `readMore` may be asked. */
 export function isBehind(raft: Raft): boolean {
   const { reading } = raft;
   return reading !== null && !reading.isAsked && (reading.reader !== null || reading.offset < raft.highWatermark);
