@@ -8,9 +8,10 @@
  * cordoned, get nothing.
  */
 
+import { throwDice } from '../channel/backoff.ts';
 import type { BrokerImage, MetadataImage } from '../metadata/image.ts';
 import { ErrorCode } from '../protocol/errors.ts';
-import { type Controller, type Refusal, rollDice } from './state.ts';
+import type { Controller, Refusal } from './state.ts';
 
 /** Brokers that take turns. */
 interface Turn {
@@ -66,13 +67,13 @@ function racksOf(controller: Controller): Racks {
     const { active, fenced } = byName.get(name) ?? { active: [], fenced: [] };
     return { name, active: turnOf(controller, active), fenced: turnOf(controller, fenced) };
   });
-  const offset = racks.length === 0 ? 0 : rollDice(controller, racks.length);
+  const offset = racks.length === 0 ? 0 : throwDice(controller, racks.length);
   return { racks, brokers, activeBrokers, stripe: 0, offset };
 }
 
 function turnOf(controller: Controller, ids: number[]): Turn {
   ids.sort((a, b) => a - b);
-  const first = ids.length === 0 ? 0 : rollDice(controller, ids.length);
+  const first = ids.length === 0 ? 0 : throwDice(controller, ids.length);
   return { ids, stripe: -1, used: 0, offset: first, led: first, followed: first };
 }
 
@@ -97,7 +98,7 @@ function next(turn: Turn, stripe: number, isLeader: boolean): number {
 
 function shuffle<T>(controller: Controller, items: T[]): void {
   for (let i = items.length - 1; i > 0; i--) {
-    const j = rollDice(controller, i + 1);
+    const j = throwDice(controller, i + 1);
     const other = items[j] as T;
     items[j] = items[i] as T;
     items[i] = other;

@@ -61,7 +61,7 @@ export interface Controller {
   readonly sessions: Map<number, BrokerSession>;
   /** Names with a dot or an underscore by what they look like in a metric. Follows from `image`. */
   readonly lookalikes: Map<string, readonly string[]>;
-  /** Dice of placement: 32 bits. */
+  /** Dice of placement: an unsigned 32-bit integer. */
   dice: number;
   /** When leads are given back next, on this node's monotonic clock; Infinity for never. */
   balanceAtMs: number;
@@ -114,7 +114,7 @@ export function createController(
     image,
     sessions: new Map(),
     lookalikes: new Map(),
-    dice: seed | 0,
+    dice: seed >>> 0,
     balanceAtMs: nowMs + (config.balanceIntervalMs ?? Infinity),
     mayElectUncleanly: true,
   };
@@ -173,14 +173,6 @@ function dropLookalike(lookalikes: Map<string, readonly string[]>, name: string)
   const left = (lookalikes.get(key) ?? []).filter((other) => other !== name);
   if (left.length === 0) lookalikes.delete(key);
   else lookalikes.set(key, left);
-}
-
-/** A number from 0 to below `bound`, from the dice in the state (mulberry32). */
-export function rollDice(controller: Controller, bound: number): number {
-  controller.dice = (controller.dice + 0x6d2b79f5) | 0;
-  let mixed = Math.imul(controller.dice ^ (controller.dice >>> 15), 1 | controller.dice);
-  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-  return ((mixed ^ (mixed >>> 14)) >>> 0) % bound;
 }
 
 /** A fresh uuid. */
