@@ -15,10 +15,13 @@ import { controllerDeadlineMs, expiredBroker } from './brokers.ts';
 import { balanceLeaders, electUncleanLeaders } from './elect-leaders.ts';
 import type { Controller } from './state.ts';
 
-/** Something to submit to the controller. */
+/** Something to submit to the controller. None of it has a response. */
 export type Duty =
+  /** The broker is known to be dead, or was silent for a session: in the life of `epoch`, or any if that is -1. */
   | { readonly kind: 'fence'; readonly broker: number; readonly epoch: number }
+  /** Leads are given back to those who are preferred. */
   | { readonly kind: 'balance' }
+  /** Partitions without a leader that anyone may lead are given one. */
   | { readonly kind: 'electUncleanly' };
 
 /** What is due, the most urgent first; null if nothing is. */

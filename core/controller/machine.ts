@@ -17,7 +17,7 @@ import {
 import { imageFromRecords, snapshotRecords, snapshotSlice } from '../metadata/snapshot.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { fenceBroker } from './brokers.ts';
-import { balance, electUncleanly } from './duties.ts';
+import { balance, type Duty, electUncleanly } from './duties.ts';
 import { type ControllerKey, handle } from './handle.ts';
 import { type Controller, type ControllerConfig, createController, replayRecords } from './state.ts';
 
@@ -30,12 +30,7 @@ export type ControllerRequest =
       readonly body: RequestOf<ControllerKey>;
       readonly ids: string[];
     }
-  /** The broker is known to be dead, or was silent for a session: in the life of `epoch`, or any. No response. */
-  | { readonly kind: 'fence'; readonly broker: number; readonly epoch?: number }
-  /** Leads are given back to those who are preferred. No response. */
-  | { readonly kind: 'balance' }
-  /** Partitions without a leader that anyone may lead are given one. No response. */
-  | { readonly kind: 'electUncleanly' };
+  | Duty;
 
 /** A request of the controller's API, its body that of its key. */
 export function controllerRequest<K extends ControllerKey>(
@@ -153,11 +148,7 @@ function decide(
   return handle(controller, { ...context, ids }, apiKey, version, body);
 }
 
-function dutyRecords(
-  controller: Controller,
-  nowMs: number,
-  duty: Exclude<ControllerRequest, { readonly kind: 'api' }>,
-): readonly MetadataRecord[] {
+function dutyRecords(controller: Controller, nowMs: number, duty: Duty): readonly MetadataRecord[] {
   switch (duty.kind) {
     case 'fence':
       return fenceBroker(controller, duty.broker, duty.epoch);

@@ -144,7 +144,7 @@ describe('the controller on the log of a quorum', () => {
   it('fences a broker as a task of its own', () => {
     const world = started([METADATA_VERSION]);
     register(world);
-    submitToQuorum(world.quorum, CONTROLLER, ENV, { kind: 'fence', broker: 1 }, 'me', world.out);
+    submitToQuorum(world.quorum, CONTROLLER, ENV, { kind: 'fence', broker: 1, epoch: -1 }, 'me', world.out);
     settle(world);
     expect(imageOf(world).cluster.brokers.get(1)?.fenced).toBe(true);
   });
