@@ -12,7 +12,7 @@ import { type MetadataImage, type PartitionImage, type TopicImage, topicById } f
 import type { MetadataRecord } from '../metadata/records.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
-import { commonRules, rulesFor } from './elections.ts';
+import { commonRules, NOTHING_HAPPENS, rulesFor } from './elections.ts';
 import { type ChangeRules, changeOf } from './partition-change.ts';
 import { type Context, type Controller, type Handled, isCurrentLife } from './state.ts';
 
@@ -28,7 +28,6 @@ interface Member {
 const EPOCHS_VERSION = 3;
 const RECOVERED = 0;
 const RECOVERING = 1;
-const NOTHING_HAPPENS = { leaving: -1, joining: -1, unclean: -1 };
 
 /** AlterPartition. Each partition is answered for itself; their records need not be in one batch. */
 export function alterPartition(

@@ -83,8 +83,8 @@ function registrationProblem(controller: Controller, context: Context, request: 
   const existing = image.cluster.brokers.get(request.brokerId);
   if (existing !== undefined && existing.incarnationId !== request.incarnationId) {
     const isOver = hasLeft(controller, existing, request);
-    if (!isOver && hasSession(controller, request.brokerId, context.nowMs))
-      return ErrorCode.DUPLICATE_BROKER_REGISTRATION;
+    const isThere = !isOver && hasSession(controller, request.brokerId, context.nowMs);
+    if (isThere) return ErrorCode.DUPLICATE_BROKER_REGISTRATION;
   }
   if (request.isMigratingZkBroker) return ErrorCode.BROKER_ID_NOT_REGISTERED;
   if (recordsDirectories(metadataLevel(image)) && !areDirectoriesFree(image, request)) {

@@ -14,18 +14,18 @@ import { type MetadataRecord, metadataRecord } from '../metadata/records.ts';
 import { mapValues } from '../metadata/sharded-map.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
-import { commonRules, rulesFor } from './elections.ts';
+import { commonRules, NOTHING_HAPPENS, rulesFor } from './elections.ts';
 import { assignmentOf, type ChangeRules, changeOf } from './partition-change.ts';
 import { type Context, type Controller, type Handled, isCurrentLife, RECORDS_PER_REQUEST_MAX } from './state.ts';
 
 const REGISTRATION_DIRECTORIES_VERSION = 2;
-const NOTHING_HAPPENS = { leaving: -1, joining: -1, unclean: -1 };
 
 /** What a broker says of its directories, with the rules that its partitions follow. */
 interface Report {
   readonly broker: BrokerImage;
-  /** While all is well, and for replicas whose directory is gone. */
+  /** For replicas in a directory that is there. */
   readonly common: ChangeRules;
+  /** For those in one that is not: the broker may not lead them. */
   readonly leaving: ChangeRules;
   readonly records: MetadataRecord[];
   readonly seen: Set<string>;

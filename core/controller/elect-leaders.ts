@@ -11,7 +11,7 @@ import type { MetadataRecord } from '../metadata/records.ts';
 import { mapEntries, mapValues } from '../metadata/sharded-map.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
-import { commonRules, rulesFor } from './elections.ts';
+import { commonRules, NOTHING_HAPPENS, rulesFor } from './elections.ts';
 import { type ChangeRules, changeOf } from './partition-change.ts';
 import { type Context, type Controller, type Handled, RECORDS_PER_REQUEST_MAX, type Refusal } from './state.ts';
 
@@ -26,7 +26,6 @@ type Result = Results[number]['partitionResult'][number];
 
 /** In a record: the leader stays, and so does his epoch. */
 const SAME_LEADER = -2;
-const NOTHING_HAPPENS = { leaving: -1, joining: -1, unclean: -1 };
 const HELD: Refusal = { errorCode: ErrorCode.NONE, errorMessage: null };
 
 /** ElectLeaders, for some partitions or, without a list, for all. */
@@ -98,8 +97,9 @@ function electOne(
     return { errorCode: unknown, errorMessage: `No such topic as ${name}` };
   }
   const partition = topic.partitions[partitionId];
-  if (partition === undefined)
+  if (partition === undefined) {
     return { errorCode: unknown, errorMessage: `No such partition as ${name}-${partitionId}` };
+  }
   const isUnclean = rules.election === 'unclean';
   if (isUnclean ? partition.leader >= 0 : isPreferred(partition)) return plain(ErrorCode.ELECTION_NOT_NEEDED);
   const change = elected(topic, partitionId, partition, rules);

@@ -21,6 +21,9 @@ export interface Upheaval {
   readonly unclean: number;
 }
 
+/** No broker comes or goes. */
+export const NOTHING_HAPPENS: Upheaval = { leaving: -1, joining: -1, unclean: -1 };
+
 const UNCLEAN = 'unclean.leader.election.enable';
 const MIN_INSYNC = 'min.insync.replicas';
 /** Lists of which is remembered what is left of them. */
