@@ -3,14 +3,12 @@
  * and through controllers, with all nodes up, with one stopped, and with that one back: they print the same, but for
  * what must differ between two clusters, and for what `ALLOWED` gives a reason for. Each reason must be needed.
  */
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askPartitions } from '../../tools/peers/ask.ts';
-import { installKafka, javaArguments, kafkaProblem } from '../../tools/peers/kafka-broker.ts';
+import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
 import { startKafkaCluster } from '../../tools/peers/kafka-cluster.ts';
 import { type KafkaShell, startKafkaShell } from '../../tools/peers/kafka-shell.ts';
-import { type Service, serve } from '../../tools/peers/process.ts';
 import { startTidemarkCluster } from '../../tools/peers/tidemark-cluster.ts';
 import { temporaryFolder } from './daemon.ts';
 import { inTime } from './differential/peers.ts';
@@ -47,14 +45,10 @@ beforeAll(async () => {
 afterAll(async () => void (await Promise.all(trios.map((trio) => trio.stop()))));
 
 async function kafkaTrio(): Promise<Trio> {
-  const home = await installKafka();
   const cluster = await startKafkaCluster(3, { settings: SETTINGS, heap: HEAP, parentFolder: folder });
   const shell = await startKafkaShell();
   const ports = cluster.nodes.map(({ port }) => port);
-  const propertiesOf = (id: number): string =>
-    join(dirname(cluster.nodes[id - 1]?.dataFolder ?? ''), 'server.properties');
-  const again = new Map<number, Service>();
-  const controllerPorts = portsOf(readFileSync(propertiesOf(1), 'utf8'));
+  const { controllerPorts } = cluster;
   return {
     name: 'kafka',
     ports,
@@ -62,12 +56,9 @@ async function kafkaTrio(): Promise<Trio> {
     shell,
     replacements: replacementsOf(ports, controllerPorts),
     stopNode: async (id) => void (await cluster.nodes[id - 1]?.service.stop('SIGTERM')),
-    startNode: async (id) => {
-      again.set(id, serve('java', javaArguments(home, HEAP, 'kafka.Kafka', [propertiesOf(id)])));
-    },
+    startNode: cluster.restart,
     stop: async () => {
       shell.stop();
-      for (const service of again.values()) await service.stop('SIGKILL');
       await cluster.stop();
     },
   };
@@ -93,12 +84,6 @@ async function tidemarkTrio(): Promise<Trio> {
       await cluster.stop('SIGKILL');
     },
   };
-}
-
-/** The ports of the voters in a configuration. */
-function portsOf(properties: string): number[] {
-  const voters = /^controller.quorum.voters=(.*)$/m.exec(properties)?.[1] ?? '';
-  return voters.split(',').map((voter) => Number(voter.slice(voter.lastIndexOf(':') + 1)));
 }
 
 function replacementsOf(ports: readonly number[], controllerPorts: readonly number[]): Replacement[] {

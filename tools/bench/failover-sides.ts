@@ -3,11 +3,10 @@
  * the same folder on the same ports.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type AskedNode, ask, askController, askPartitions } from '../peers/ask.ts';
-import { installKafka, javaArguments, type KafkaBroker } from '../peers/kafka-broker.ts';
 import { startKafkaCluster } from '../peers/kafka-cluster.ts';
-import { mustOwnPort, pause, type Service, serve, waitForPort } from '../peers/process.ts';
+import { pause, type Service } from '../peers/process.ts';
 import { startTidemarkCluster } from '../peers/tidemark-cluster.ts';
 import type { ClusterSideName } from './cluster-sides.ts';
 
@@ -35,68 +34,44 @@ interface Running {
   readonly service: Service;
 }
 
+/** Of either kind. A node that was started again is there anew. */
+interface Cluster {
+  readonly nodes: readonly Running[];
+  readonly bootstrap: string;
+  readonly restart: (nodeId: number) => Promise<unknown>;
+}
+
 const NODES = 3;
 /** Of a Kafka node: three of them, and the clients, share the machine. */
 const HEAP = '512m';
-const START_TIMEOUT_MS = 60_000;
 const WHOLE_TIMEOUT_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 const CREATE_TOPICS = 19;
 
 /** Starts the three with Kafka's defaults but for what a topic of three replicas needs. */
 export async function startFailoverSide(name: ClusterSideName, parentFolder: string): Promise<FailoverSide> {
-  if (name === 'kafka') return startKafkaSide(parentFolder);
+  if (name === 'kafka') {
+    const settings = new Map([
+      ['default.replication.factor', String(NODES)],
+      ['min.insync.replicas', '2'],
+    ]);
+    const cluster = await startKafkaCluster(NODES, { settings, parentFolder, heap: HEAP });
+    return sideOf(name, cluster, cluster.stop);
+  }
   const folder = mkdtempSync(join(parentFolder, 'tidemark-failover-'));
   const cluster = await startTidemarkCluster(NODES, folder);
-  const restart = async (nodeId: number): Promise<void> => void (await cluster.restart(nodeId));
-  const stop = async (): Promise<void> => {
+  return sideOf(name, cluster, async () => {
     await cluster.stop();
     rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+function sideOf(name: ClusterSideName, cluster: Cluster, stop: () => Promise<void>): FailoverSide {
+  const node = (nodeId: number): Running => {
+    const found = cluster.nodes[nodeId - 1];
+    if (found === undefined) throw new Error(`there is no node ${nodeId}`);
+    return found;
   };
-  return sideOf(name, cluster.bootstrap, (id) => nodeOf(cluster.nodes, id), restart, stop);
-}
-
-async function startKafkaSide(parentFolder: string): Promise<FailoverSide> {
-  const settings = new Map([
-    ['default.replication.factor', String(NODES)],
-    ['min.insync.replicas', '2'],
-  ]);
-  const cluster = await startKafkaCluster(NODES, { settings, parentFolder, heap: HEAP });
-  const nodes = [...cluster.nodes];
-  const restart = async (nodeId: number): Promise<void> => {
-    nodes[nodeId - 1] = await restartKafkaNode(nodeOf(nodes, nodeId));
-  };
-  const stop = async (): Promise<void> => {
-    await Promise.all(nodes.map(({ service }) => service.stop('SIGKILL')));
-    await cluster.stop();
-  };
-  return sideOf('kafka', cluster.bootstrap, (id) => nodeOf(nodes, id), restart, stop);
-}
-
-/** A node again, in its folder and on its ports. */
-async function restartKafkaNode(node: Omit<KafkaBroker, 'stop'>): Promise<Omit<KafkaBroker, 'stop'>> {
-  const properties = join(dirname(node.dataFolder), 'server.properties');
-  const flags = [`-Xms${HEAP}`, ...javaArguments(await installKafka(), HEAP, 'kafka.Kafka', [properties])];
-  const startedMs = performance.now();
-  const service = serve('java', flags);
-  await waitForPort(service, node.port, START_TIMEOUT_MS);
-  await mustOwnPort(service.pid, node.port);
-  return { ...node, pid: service.pid, startedMs, service };
-}
-
-function nodeOf<N>(nodes: readonly N[], nodeId: number): N {
-  const node = nodes[nodeId - 1];
-  if (node === undefined) throw new Error(`there is no node ${nodeId}`);
-  return node;
-}
-
-function sideOf(
-  name: ClusterSideName,
-  bootstrap: string,
-  node: (nodeId: number) => Running,
-  restart: (nodeId: number) => Promise<void>,
-  stop: () => Promise<void>,
-): FailoverSide {
   const any = async <T>(question: (asked: AskedNode) => Promise<T>): Promise<T> => {
     for (let id = 1; id < NODES; id++) {
       const answer = await question(node(id)).catch(() => null);
@@ -106,13 +81,13 @@ function sideOf(
   };
   return {
     name,
-    bootstrap,
+    bootstrap: cluster.bootstrap,
     leaderOf: async (topic) => (await any((asked) => askPartitions(asked, [topic])))[0]?.leader ?? -1,
     controller: () => any(askController),
     signal: (nodeId, signal) => void process.kill(node(nodeId).pid, signal),
     ended: (nodeId) => node(nodeId).service.ended,
-    restart,
-    whole: () => untilWhole([1, 2, 3].map((id) => () => node(id))),
+    restart: async (nodeId) => void (await cluster.restart(nodeId)),
+    whole: () => untilWhole(cluster.nodes),
     createTopic: (topic) => createTopic(any, topic),
     stop,
   };
@@ -134,10 +109,10 @@ async function createTopic(
   }
 }
 
-async function untilWhole(nodes: readonly (() => AskedNode)[]): Promise<void> {
+async function untilWhole(nodes: readonly AskedNode[]): Promise<void> {
   const untilMs = performance.now() + WHOLE_TIMEOUT_MS;
   for (;;) {
-    const standings = await Promise.all(nodes.map((node) => askPartitions(node(), null).catch(() => null)));
+    const standings = await Promise.all(nodes.map((node) => askPartitions(node, null).catch(() => null)));
     const isWhole = standings.every(
       (all) => all?.every(({ leader, inSync, replicas }) => leader >= 0 && inSync.length === replicas.length) === true,
     );

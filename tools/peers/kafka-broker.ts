@@ -130,17 +130,22 @@ export async function startKafkaNode(
   all: readonly KafkaAddress[],
   clusterId: string,
   settings: ReadonlyMap<string, string>,
-  heap = '1g',
+  heap?: string,
 ): Promise<Omit<KafkaBroker, 'stop'>> {
   const home = await installKafka();
   const properties = join(folder, 'server.properties');
-  const dataFolder = join(folder, 'data');
-  writeFileSync(properties, settingsText(address, all, dataFolder, settings));
+  writeFileSync(properties, settingsText(address, all, join(folder, 'data'), settings));
   const format = ['format', '-t', clusterId, '-c', properties];
   await runOrThrow('java', javaArguments(home, '256m', 'kafka.tools.StorageTool', format));
+  return serveKafkaNode(folder, address.port, heap);
+}
+
+/** Starts a node in a folder in which one was started before, with the settings of that time. */
+export async function serveKafkaNode(folder: string, port: number, heap = '1g'): Promise<Omit<KafkaBroker, 'stop'>> {
+  const properties = join(folder, 'server.properties');
+  const flags = [`-Xms${heap}`, ...javaArguments(await installKafka(), heap, 'kafka.Kafka', [properties])];
   const startedMs = performance.now();
-  const service = serve('java', [`-Xms${heap}`, ...javaArguments(home, heap, 'kafka.Kafka', [properties])]);
-  const { port } = address;
+  const service = serve('java', flags);
   try {
     await waitForPort(service, port, START_TIMEOUT_MS);
     await mustOwnPort(service.pid, port);
@@ -148,6 +153,7 @@ export async function startKafkaNode(
     await service.stop('SIGKILL');
     throw error;
   }
+  const dataFolder = join(folder, 'data');
   return { pid: service.pid, startedMs, port, bootstrap: `127.0.0.1:${port}`, dataFolder, service };
 }
 

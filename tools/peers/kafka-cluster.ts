@@ -5,15 +5,19 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freshClusterId, type KafkaAddress, type KafkaBroker, startKafkaNode } from './kafka-broker.ts';
+import { freshClusterId, type KafkaAddress, type KafkaBroker, serveKafkaNode, startKafkaNode } from './kafka-broker.ts';
 import { freePort } from './process.ts';
 
 /** Nodes that run together. */
 export interface KafkaCluster {
-  /** In the order of their ids, which begin at 1. */
+  /** In the order of their ids, which begin at 1; a node that was started again is here anew. */
   readonly nodes: readonly Omit<KafkaBroker, 'stop'>[];
+  /** Where the controllers listen, in the same order. */
+  readonly controllerPorts: readonly number[];
   /** All of them, as clients want it. */
   readonly bootstrap: string;
+  /** Starts a node again that has ended. */
+  readonly restart: (nodeId: number) => Promise<void>;
   /** Ends the processes and removes their data. */
   readonly stop: () => Promise<void>;
 }
@@ -39,10 +43,11 @@ export async function startKafkaCluster(count: number, options: KafkaClusterOpti
   }
   const clusterId = freshClusterId();
   const settings = options.settings ?? new Map<string, string>();
+  const folderOf = (nodeId: number): string => join(folder, `node${nodeId}`);
   // A node serves once the quorum has a leader, so none may wait for another.
   const started = await Promise.allSettled(
     addresses.map((address) => {
-      const own = join(folder, `node${address.nodeId}`);
+      const own = folderOf(address.nodeId);
       mkdirSync(own);
       return startKafkaNode(own, address, addresses, clusterId, settings, options.heap);
     }),
@@ -57,5 +62,11 @@ export async function startKafkaCluster(count: number, options: KafkaClusterOpti
     await stop();
     throw failed.reason;
   }
-  return { nodes, bootstrap: nodes.map(({ bootstrap }) => bootstrap).join(','), stop };
+  const restart = async (nodeId: number): Promise<void> => {
+    const port = nodes[nodeId - 1]?.port;
+    if (port === undefined) throw new Error(`there is no node ${nodeId}`);
+    nodes[nodeId - 1] = await serveKafkaNode(folderOf(nodeId), port, options.heap);
+  };
+  const controllerPorts = addresses.map(({ controllerPort }) => controllerPort);
+  return { nodes, controllerPorts, bootstrap: nodes.map(({ bootstrap }) => bootstrap).join(','), restart, stop };
 }
