@@ -43,10 +43,14 @@ export interface TidemarkClusterOptions {
 }
 
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
+const LOCALHOST = '127.0.0.1';
 const START_TIMEOUT_MS = 60_000;
 
-interface Address {
+/** Where a node of a cluster is found. */
+export interface NodeAddress {
   readonly nodeId: number;
+  /** 127.0.0.1 by default. */
+  readonly host?: string;
   readonly port: number;
   readonly controllerPort: number;
 }
@@ -57,14 +61,14 @@ export async function startTidemarkCluster(
   folder: string,
   options: TidemarkClusterOptions = {},
 ): Promise<TidemarkCluster> {
-  const addresses: Address[] = [];
+  const addresses: NodeAddress[] = [];
   for (let nodeId = 1; nodeId <= count; nodeId++) {
     addresses.push({ nodeId, port: await freePort(), controllerPort: await freePort() });
   }
   mkdirSync(folder, { recursive: true });
   for (const address of addresses) {
     const own = new Map([...(options.settings ?? []), ...(options.settingsOf?.(address.nodeId) ?? [])]);
-    writeFileSync(fileOf(folder, address.nodeId), settingsText(address, addresses, folder, own));
+    writePropertiesOf(address, addresses, folder, own);
   }
   // A node serves once it is told so by a quorum, so none may wait for another.
   const started = await Promise.allSettled(addresses.map((address) => startNode(address, folder, options)));
@@ -88,7 +92,7 @@ export async function startTidemarkCluster(
   return { nodes, bootstrap: addresses.map(({ port }) => `127.0.0.1:${port}`).join(','), restart, stop };
 }
 
-async function startNode(address: Address, folder: string, options: TidemarkClusterOptions): Promise<ClusterNode> {
+async function startNode(address: NodeAddress, folder: string, options: TidemarkClusterOptions): Promise<ClusterNode> {
   const { nodeId, port } = address;
   const program = options.program ?? tidemarkProgram();
   const args = [...(options.nodeArguments ?? []), program, 'start', '--config', fileOf(folder, nodeId)];
@@ -107,25 +111,29 @@ function fileOf(folder: string, nodeId: number): string {
   return join(folder, `node${nodeId}.properties`);
 }
 
-function settingsText(
-  { nodeId, port, controllerPort }: Address,
-  all: readonly Address[],
+/** Writes the file that a node of these is started with, its log directory `nodeN` beside it. Returns its path. */
+export function writePropertiesOf(
+  { nodeId, host = LOCALHOST, port, controllerPort }: NodeAddress,
+  all: readonly NodeAddress[],
   folder: string,
-  own: ReadonlyMap<string, string> = new Map(),
+  own: ReadonlyMap<string, string>,
 ): string {
+  const voters = all.map((one) => `${one.nodeId}@${one.host ?? LOCALHOST}:${one.controllerPort}`);
   const settings = new Map([
     ['node.id', String(nodeId)],
-    ['listeners', `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`],
+    ['listeners', `PLAINTEXT://${host}:${port},CONTROLLER://${host}:${controllerPort}`],
     ['log.dirs', join(folder, `node${nodeId}`)],
     ['process.roles', 'broker,controller'],
     ['cluster.id', CLUSTER_ID],
     ['controller.listener.names', 'CONTROLLER'],
-    ['controller.quorum.voters', all.map((one) => `${one.nodeId}@127.0.0.1:${one.controllerPort}`).join(',')],
+    ['controller.quorum.voters', voters.join(',')],
     ['inter.broker.listener.name', 'PLAINTEXT'],
     ['listener.security.protocol.map', 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT'],
     ['default.replication.factor', String(all.length)],
     ['min.insync.replicas', String(Math.min(all.length, 2))],
     ...own,
   ]);
-  return [...settings].map(([name, value]) => `${name}=${value}\n`).join('');
+  const file = fileOf(folder, nodeId);
+  writeFileSync(file, [...settings].map(([name, value]) => `${name}=${value}\n`).join(''));
+  return file;
 }

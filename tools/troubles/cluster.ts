@@ -2,10 +2,11 @@
  * Three daemons, set up by properties files as `docs/cluster.md` shows them, each at its own place in the network. What
  * was done to a node is noted, so that one that ends by itself is told from one that was made to.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pause, type Service, serve } from '../peers/process.ts';
 import { tidemarkProgram } from '../peers/tidemark.ts';
+import { type NodeAddress, writePropertiesOf } from '../peers/tidemark-cluster.ts';
 import type { Network } from './network.ts';
 
 /** A process that has ended without having been asked to. */
@@ -38,7 +39,6 @@ export interface Daemon {
 /** Ports are free in a network of one's own. */
 const PORT = 9092;
 const CONTROLLER_PORT = 9093;
-const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
 const END_TIMEOUT_MS = 45_000;
 const SAID_MAX = 200_000;
 /** The exit code of a process that SIGTERM ended without its doing. */
@@ -51,28 +51,16 @@ export function createDaemons(
   folder: string,
   settings: ReadonlyMap<string, string>,
 ): Daemon[] {
-  const voters = nodeIds.map((id) => `${id}@${network.hostOf(id)}:${CONTROLLER_PORT}`).join(',');
+  const addressOf = (nodeId: number): NodeAddress => {
+    return { nodeId, host: network.hostOf(nodeId), port: PORT, controllerPort: CONTROLLER_PORT };
+  };
+  const all = nodeIds.map(addressOf);
   return nodeIds.map((nodeId) => {
-    const host = network.hostOf(nodeId);
     const own = join(folder, `node${nodeId}`);
     mkdirSync(own, { recursive: true });
-    const properties = new Map([
-      ['node.id', String(nodeId)],
-      ['listeners', `PLAINTEXT://${host}:${PORT},CONTROLLER://${host}:${CONTROLLER_PORT}`],
-      ['log.dirs', own],
-      ['process.roles', 'broker,controller'],
-      ['cluster.id', CLUSTER_ID],
-      ['controller.listener.names', 'CONTROLLER'],
-      ['controller.quorum.voters', voters],
-      ['inter.broker.listener.name', 'PLAINTEXT'],
-      ['listener.security.protocol.map', 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT'],
-      ['default.replication.factor', String(nodeIds.length)],
-      ['min.insync.replicas', '2'],
-      ...settings,
-    ]);
-    const file = join(folder, `node${nodeId}.properties`);
-    writeFileSync(file, [...properties].map(([name, value]) => `${name}=${value}\n`).join(''));
-    return createDaemon(nodeId, host, own, [...network.wrapperOf(nodeId), process.execPath], file);
+    const file = writePropertiesOf(addressOf(nodeId), all, folder, settings);
+    const command = [...network.wrapperOf(nodeId), process.execPath];
+    return createDaemon(nodeId, network.hostOf(nodeId), own, command, file);
   });
 }
 
