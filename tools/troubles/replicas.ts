@@ -18,8 +18,6 @@ export interface StoppedNode {
 /** What was compared. */
 export interface Comparison {
   readonly complaints: Complaint[];
-  /** Pairs of replicas. */
-  readonly pairs: number;
   /** Batches of all replicas. */
   readonly batches: number;
 }
@@ -31,7 +29,7 @@ export function compareDisks(
   metadataWatermark: number,
 ): Comparison {
   const complaints: Complaint[] = [];
-  let [pairs, batches] = [0, 0];
+  let batches = 0;
   for (const name of [...names, METADATA_FOLDER]) {
     const replicas = nodes.map((node) => readReplica(node, name, name === METADATA_FOLDER ? metadataWatermark : null));
     for (const [index, one] of replicas.entries()) {
@@ -39,13 +37,12 @@ export function compareDisks(
       const short = endOf(one) < one.highWatermark;
       if (short) complaints.push(complaint(`${name} on node ${one.node} ends below ${one.highWatermark}`));
       for (const other of replicas.slice(index + 1)) {
-        pairs += 1;
         const found = compareReplicas(name, one, other);
         if (found !== null) complaints.push(found);
       }
     }
   }
-  return { complaints, pairs, batches };
+  return { complaints, batches };
 }
 
 function complaint(sentence: string): Complaint {
