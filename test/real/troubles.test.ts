@@ -1,6 +1,6 @@
 /**
- * Three real daemons through one episode of each kind of trouble, judged by the checkers that judge the simulator. The
- * seed is one whose plan has all families; `npm run troubles` plays others, for as long as one likes.
+ * Three real daemons through one episode with every kind of trouble, judged by the checkers that judge the simulator.
+ * The seed is one whose plan has all families; `npm run troubles` plays others, for as long as one likes.
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,12 +17,10 @@ const FAMILIES_MIN = FAMILIES.length - 2;
 /** What a machine that allows no namespaces ends with. */
 const CANNOT = 2;
 
-it('three daemons keep every promise through kills, stops, cuts and a full disk, and become whole again', async () => {
+const TITLE = 'three daemons keep every promise through kills, stops, cuts and a full disk, and become whole again';
+it(TITLE, async ({ skip }) => {
   const { code, stdout, stderr } = await run(process.execPath, [PROGRAM, ...ARGUMENTS], { timeoutMs: 300_000 });
-  if (code === CANNOT && !process.env.CI) {
-    process.stderr.write(`skipped: ${stderr}`);
-    return;
-  }
+  skip(code === CANNOT && !process.env.CI, stderr);
   expect(code, stderr).toBe(0);
   const { verdict, troubles, acknowledged, reads, failures } = JSON.parse(stdout);
   expect(failures).toEqual([]);
