@@ -141,7 +141,7 @@ function replacementsOf(peer: Peer): Replacement[] {
 async function runOn(peer: Peer, [tool, args, input]: Command): Promise<string[]> {
   const words = args === '' ? [] : args.split(' ');
   const address = ['--bootstrap-server', `127.0.0.1:${peer.port}`];
-  // Tools with commands of their own take the address last.
+  // Tools with commands of their own take the address first.
   const isFirst = tool === 'features' || tool === 'metadata-quorum' || tool.includes('TransactionsCommand');
   const inputFile = input === undefined ? undefined : file(`input-${peer.name}`, input);
   const shell = shells[peers.indexOf(peer)];
