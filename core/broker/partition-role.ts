@@ -83,11 +83,10 @@ function beginLead(node: Node, env: Env, partition: Partition, image: PartitionI
   const lead = {
     self: node.nodeId,
     state: image,
-    highWatermark: leader.highWatermark,
     lagMaxMs: node.config['replica.lag.time.max.ms'],
     nowMs: env.nowMs,
   };
-  if (takeLead(leader, image.leaderEpoch, lead)) return;
+  if (takeLead(leader, lead)) return;
   const fields = new Map([['partition', partitionName(partition.topic.name, partition.index)]]);
   say(out, 'error', 'a log claims leader epochs that were never given; they are forgotten', fields);
 }

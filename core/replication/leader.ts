@@ -41,8 +41,6 @@ import {
 /** How many appends of one partition may be under way; one more is refused, to be tried again. */
 export const APPENDS_MAX = 65_536;
 
-const NOBODY: BrokerStates = new Map();
-
 /** Whoever waits for answers, perhaps from several partitions: a Produce request. */
 export interface Waiter {
   /** The partitions that have not answered. At 0 the waiter is pushed into `finished`. */
@@ -107,34 +105,29 @@ export function createLeader<W extends Waiter>(log: Log, inSyncMin: number): Lea
   };
 }
 
-/** What a leader of several replicas has to know when it begins. */
+/** What a leader has to know when it begins. */
 export interface Lead {
   readonly self: number;
   readonly state: PartitionState;
-  /** What this node knew to be committed as a follower, or from its checkpoint. */
-  readonly highWatermark: number;
   readonly lagMaxMs: number;
   readonly nowMs: number;
 }
 
 /**
- * Takes the lead of an open log under the epoch that the controller gave, or goes on under a newer one. `lead` is null
- * for the only replica. False where the log claims a later epoch than the controller ever gave: its batches are
- * damaged, or not of this cluster. Then that epoch is forgotten.
+ * Takes the lead of an open log under the epoch that the controller gave, or goes on under a newer one. What this node
+ * knew to be committed, as a follower or from its checkpoint, is the high watermark already. False where the log claims
+ * a later epoch than the controller ever gave: its batches are damaged, or not of this cluster. Then that epoch is
+ * forgotten.
  */
-export function takeLead<W extends Waiter>(leader: Leader<W>, epoch: number, lead: Lead | null = null): boolean {
+export function takeLead<W extends Waiter>(leader: Leader<W>, { self, state, lagMaxMs, nowMs }: Lead): boolean {
   const { log } = leader;
+  const { leaderEpoch: epoch, replicas } = state;
   assert(epoch > leader.epoch, 'the epochs of a leader ascend');
   assert(log.truncation === null, 'a log that is being cut is not led');
-  const isFirst = leader.epoch < 0;
+  const isAlone = replicas.length === 1;
+  if (isAlone && leader.epoch < 0) leader.highWatermark = Math.max(leader.highWatermark, log.durable);
+  leader.inSync = isAlone ? null : createInSync(self, state, log.end, nowMs, lagMaxMs);
   leader.epoch = epoch;
-  if (lead !== null && lead.state.replicas.length > 1) {
-    leader.inSync = createInSync(lead.self, lead.state, log.end, lead.nowMs, lead.lagMaxMs);
-    leader.highWatermark = Math.max(leader.highWatermark, Math.min(lead.highWatermark, log.durable));
-  } else {
-    leader.inSync = null;
-    if (isFirst) leader.highWatermark = Math.max(leader.highWatermark, log.durable);
-  }
   return assignEpoch(log, epoch, log.end);
 }
 
@@ -275,8 +268,8 @@ export function appendToLeader<W extends Waiter>(
 export function advance<W extends Waiter>(
   leader: Leader<W>,
   finished: W[],
-  brokers: BrokerStates = NOBODY,
-  nowMs = 0,
+  brokers: BrokerStates,
+  nowMs: number,
 ): number {
   const { log, appends, unsynced } = leader;
   while (unsynced.size > 0 && queueAt(unsynced, 0).nextOffset <= log.durable) {

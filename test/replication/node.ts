@@ -249,14 +249,7 @@ function applyState(node: TestNode, part: Part, later: PartState | null): void {
     }
     part.wantsLead = !keepTail(log);
     if (part.wantsLead) return;
-    const { highWatermark } = leader;
-    takeLead(leader, state.leaderEpoch, {
-      self: node.id,
-      state,
-      highWatermark,
-      lagMaxMs: LAG_MS,
-      nowMs: node.env.nowMs,
-    });
+    takeLead(leader, { self: node.id, state, lagMaxMs: LAG_MS, nowMs: node.env.nowMs });
     return;
   }
   part.wantsLead = false;
