@@ -36,10 +36,6 @@ export interface TidemarkClusterOptions {
   readonly settings?: ReadonlyMap<string, string>;
   /** More settings, of one node each. */
   readonly settingsOf?: (nodeId: number) => ReadonlyMap<string, string>;
-  /** Arguments of `node` itself, before the program. */
-  readonly nodeArguments?: readonly string[];
-  /** Another daemon than the one that was built. */
-  readonly program?: string;
 }
 
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
@@ -71,7 +67,7 @@ export async function startTidemarkCluster(
     writePropertiesOf(address, addresses, folder, own);
   }
   // A node serves once it is told so by a quorum, so none may wait for another.
-  const started = await Promise.allSettled(addresses.map((address) => startNode(address, folder, options)));
+  const started = await Promise.allSettled(addresses.map((address) => startNode(address, folder)));
   const nodes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<void> => {
     for (const { service } of nodes) await service.stop(signal);
@@ -85,18 +81,16 @@ export async function startTidemarkCluster(
     const place = nodes.findIndex((node) => node.nodeId === nodeId);
     const address = addresses[place];
     if (address === undefined) throw new Error(`there is no node ${nodeId}`);
-    const node = await startNode(address, folder, options);
+    const node = await startNode(address, folder);
     nodes[place] = node;
     return node;
   };
   return { nodes, bootstrap: addresses.map(({ port }) => `127.0.0.1:${port}`).join(','), restart, stop };
 }
 
-async function startNode(address: NodeAddress, folder: string, options: TidemarkClusterOptions): Promise<ClusterNode> {
+async function startNode(address: NodeAddress, folder: string): Promise<ClusterNode> {
   const { nodeId, port } = address;
-  const program = options.program ?? tidemarkProgram();
-  const args = [...(options.nodeArguments ?? []), program, 'start', '--config', fileOf(folder, nodeId)];
-  const service = serve(process.execPath, args);
+  const service = serve(process.execPath, [tidemarkProgram(), 'start', '--config', fileOf(folder, nodeId)]);
   try {
     await waitForPort(service, port, START_TIMEOUT_MS);
     await mustOwnPort(service.pid, port);
