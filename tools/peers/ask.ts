@@ -1,6 +1,6 @@
 /**
  * One question to one node, over a connection of its own: for whoever wants to know how a cluster stands and needs no
- * client for that. Nothing is tried again: a node that does not answer in time rejects.
+ * client for that. Nothing is tried again: no answer in time rejects, and so does one that cannot be read.
  */
 import { connect } from 'node:net';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
@@ -40,8 +40,12 @@ export function ask<K extends ApiKey>(
       push(framer, chunk, frames);
       const [frame] = frames;
       if (frame === undefined) return;
-      resolve(decodeResponse(apiKey, version, frame).body);
-      end(new Error('answered'));
+      try {
+        resolve(decodeResponse(apiKey, version, frame).body);
+        end(new Error('answered'));
+      } catch (error) {
+        end(error as Error);
+      }
     });
     socket.on('error', end);
     socket.on('close', () => end(new Error(`${host}:${port} hung up`)));
