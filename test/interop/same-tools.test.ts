@@ -135,6 +135,8 @@ function replacementsOf(peer: Peer): Replacement[] {
     [/"size":[1-9]\d*/g, '"size":SOME'],
     // To which partition a producer sends what has no key is chance.
     [/in topic partition a-\d/g, 'in topic partition a-ANY'],
+    // Which number a producer gets depends on how many asked for one before, and on how often.
+    [/^\d+(\s+\d+\s+-1\s+\d+\s+\d{13}\s+None)/gm, 'ID$1'],
   ];
 }
 
