@@ -11,6 +11,7 @@ import { findTarget } from './nodes.ts';
 import { late, type Run, runOn } from './running.ts';
 import type { Cast, ScriptStep } from './scenario.ts';
 import { endLinks } from './trouble/links.ts';
+import { noteHolds } from './trouble/troubles.ts';
 import { actorOf, crashActor, inputAt, startAt, tellLine } from './world.ts';
 
 /** Plays the steps; what was not so in time, or null. */
@@ -49,6 +50,7 @@ function playStep(run: Run, step: ScriptStep, cast: Map<string, readonly Actor[]
       cast.set(step.as, group);
       for (const { actor } of group) run.held.add(actor);
       for (const direction of directionsOf(run, group)) world.network.cut.add(direction);
+      noteHolds(world, run.troubles);
       for (const { name } of group) tellLine(world, name, 'is cut off from all other nodes');
       return null;
     }

@@ -79,13 +79,17 @@ const CARRIED_OUT_US = 2_000_000;
 const HANDED_ON_US = 12_000_000;
 /** A node of several that hears the others is behind them by no more than this. Microseconds. */
 const BEHIND_US = 10_000_000;
+/** The same from when all is well on: nobody looks for another leader, or is cut off. Microseconds. */
+const BEHIND_IN_CALM_US = 2_000_000;
 
 /**
  * Since when what was told at `askedUs` may have been so: of several nodes each tells what it has heard last, and one
- * that is cut off, or stood still, has heard nothing since.
+ * that is cut off, or stood still, has heard nothing since. Once all is well every node that answers has heard of the
+ * others, whatever was before.
  */
-export function heardUs({ isOfSeveral, holds }: History, askedUs: number): number {
+export function heardUs({ calmUs, isOfSeveral, holds }: History, askedUs: number): number {
   if (!isOfSeveral) return askedUs;
+  if (calmUs >= 0 && askedUs >= calmUs) return Math.max(0, askedUs - BEHIND_IN_CALM_US);
   let sinceUs = askedUs - BEHIND_US;
   for (let i = holds.length - 1; i >= 0; i--) {
     const { fromUs, toUs } = holds[i] as History['holds'][number];

@@ -132,6 +132,17 @@ describe('records that were deleted', () => {
     expect(found(before)).toEqual([]);
   });
 
+  it('may be shown by one of several nodes that has heard nothing, and by none any more once all is well', () => {
+    const history = filled();
+    cut(history);
+    read(history, 'B', [10, 11, 12], { isFinal: true, startedUs: 30_000_000 });
+    // Silence lay over the deletion, and lasted until shortly before the reader came.
+    const silent = { ...history, isOfSeveral: true, holds: [{ fromUs: 100, toUs: 25_000_000 }] };
+    expect(found(silent)).toEqual([]);
+    expect(found({ ...silent, calmUs: 29_000_000 })).toEqual(['deleted-read']);
+    expect(found({ ...silent, holds: [] })).toEqual(['deleted-read']);
+  });
+
   it('may be there or not where nobody knows, but do not come back', () => {
     const unsure = { lowWatermark: -1, isUnsure: true };
     for (const from of [0, 2]) {
