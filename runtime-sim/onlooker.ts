@@ -41,13 +41,11 @@ export interface Onlooker {
   readonly seen: Map<object, Seen>;
   /** Kinds of complaint that were made: the first of each tells the story. */
   readonly complained: Set<string>;
-  /** Pairs of replicas that were compared. */
-  compared: number;
 }
 
 /** Nothing was seen. */
 export function createOnlooker(): Onlooker {
-  return { judge: createReplicaJudge(), seen: new Map(), complained: new Set(), compared: 0 };
+  return { judge: createReplicaJudge(), seen: new Map(), complained: new Set() };
 }
 
 /** The name of the metadata log, to people. */
@@ -163,7 +161,6 @@ export function compareAll(onlooker: Onlooker, history: History, nodes: readonly
     const [first, ...others] = replicas;
     for (const other of others) {
       const found = first === undefined ? null : compareReplicas(log, first, other);
-      onlooker.compared += 1;
       if (found === null || onlooker.complained.has(found.checker)) continue;
       onlooker.complained.add(found.checker);
       complain(history, found);

@@ -31,7 +31,7 @@ import { REPEATING } from './workload/repeating.ts';
 import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
 /** Served again at the latest so long after the world is healed. */
-export const RECOVERY_MAX_MS = 10_000;
+const RECOVERY_MAX_MS = 10_000;
 /** A cluster that comes up for the first time has its topic at the latest after so long. */
 const FORMING_MAX_MS = 15_000;
 /** All replicas are in sync at the latest so long after all nodes serve. */
@@ -44,7 +44,7 @@ const LEFT_MAX_MS = 20_000;
 /** Clients go on so long after that. */
 const HEALED_WORK_MS = 3_000;
 /** Every send is answered so long after the last one was made. */
-export const ANSWER_MAX_MS = 30_000;
+const ANSWER_MAX_MS = 30_000;
 /** A final reader is through after so long. */
 const AUDIT_MAX_MS = 60_000;
 /** The machines of those who are asked to stop before the logs are read. */

@@ -5,6 +5,7 @@
 import type { ControllerKey } from '../controller/handle.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import type { RequestOf } from '../protocol/messages/index.ts';
+import type { PeerKey } from '../raft/raft.ts';
 import { answer } from './answers.ts';
 import type { Caller, CallOutcome } from './controller-calls.ts';
 import { isActiveHere, submitHere } from './controller-host.ts';
@@ -13,10 +14,7 @@ import { takeMemberRequest } from './quorum-calls.ts';
 import { refusalOf } from './refusals.ts';
 import type { Node, Request } from './state.ts';
 
-/** The APIs that members of the quorum use among themselves. */
-export type MemberKey = 1 | 52 | 53 | 54 | 59;
-
-type Handle<K extends ControllerKey | MemberKey> = (
+type Handle<K extends ControllerKey | PeerKey> = (
   node: Node,
   env: Env,
   request: Request,
@@ -39,7 +37,7 @@ export function byController<K extends ControllerKey>(apiKey: K): Handle<K> {
 }
 
 /** Handles requests of an API that members of the quorum use: answered at once or later, never in the wrong order. */
-export function byMember<K extends MemberKey>(apiKey: K): Handle<K> {
+export function byMember<K extends PeerKey>(apiKey: K): Handle<K> {
   return (node, env, request, body, out) => takeMemberRequest(node, env, request, apiKey, body, out);
 }
 

@@ -44,7 +44,7 @@ export function currentLeader(node: Node, key: TopicKey, index: number): { leade
 }
 
 /** Where the client behind `connection` reaches a broker; null when it cannot. */
-export function endpointFor(node: Node, connection: Connection | null, nodeId: number): NodeEndpoint | null {
+function endpointFor(node: Node, connection: Connection | null, nodeId: number): NodeEndpoint | null {
   if (nodeId === node.nodeId) {
     const { host, port } = addressFor(node, connection);
     return { nodeId, host, port, rack: node.config['broker.rack'] };

@@ -42,7 +42,7 @@ import type { Node, Request } from './state.ts';
  * lives. controller: what else it asks of the active controller. envelope: what its clients ask. probe: whether a
  * broker lives. replica: the logs of a leader.
  */
-export const PURPOSES = ['quorum', 'quorumFetch', 'heartbeat', 'controller', 'envelope', 'probe', 'replica'] as const;
+const PURPOSES = ['quorum', 'quorumFetch', 'heartbeat', 'controller', 'envelope', 'probe', 'replica'] as const;
 /** One of them. */
 export type Purpose = (typeof PURPOSES)[number];
 

@@ -5,6 +5,7 @@
  * Only the part behind the snapshot is read. Everything found there is synced (the log saw to it) but not yet known to
  * be committed; who votes is decided by the latest record even so, as Raft has it.
  */
+import { VOTERS_MAX } from '../config/values.ts';
 import { assert } from '../lib/assert.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
@@ -21,7 +22,7 @@ import { beginFirstRole } from './roles.ts';
 import { scheduleSnapshot } from './snapshots.ts';
 import { isOwnVoter, type Opening, otherVoters, type Raft, type RaftEvent } from './state.ts';
 import { noteVoters } from './voter-history.ts';
-import { KRAFT_VERSION_MAX, VOTERS_MAX, type VoterSet } from './voters.ts';
+import { KRAFT_VERSION_MAX, type VoterSet } from './voters.ts';
 
 /** The log is open: its control batches are looked for behind the snapshot. */
 export function takeLogOpened(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {

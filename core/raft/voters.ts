@@ -36,8 +36,6 @@ export interface VoterSet {
   readonly voters: readonly Voter[];
 }
 
-/** The most voters a quorum may have here. */
-export const VOTERS_MAX = 5;
 /** The levels of kraft.version that we serve. */
 export const KRAFT_VERSION_MAX = 1;
 

@@ -230,7 +230,7 @@ function takeDecision(item: Item, env: Env, decision: Decision | undefined, even
 }
 
 function alteredOf({ topicId, index, inSync }: Item, decision: Decision): Altered {
-  const { leaderEpoch, partitionEpoch, isr, leaderRecoveryState } = decision;
-  const state = { leaderEpoch, partitionEpoch, isr, leaderRecoveryState, replicas: inSync.replicas };
+  const { leaderEpoch, partitionEpoch, isr } = decision;
+  const state = { leaderEpoch, partitionEpoch, isr, replicas: inSync.replicas };
   return { kind: 'partitionAltered', topicId, index, state };
 }

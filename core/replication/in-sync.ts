@@ -50,8 +50,6 @@ export interface PartitionState {
   readonly partitionEpoch: number;
   readonly replicas: readonly number[];
   readonly isr: readonly number[];
-  /** 1 while a leader recovers from an unclean election. */
-  readonly leaderRecoveryState: number;
 }
 
 /** A change of the in-sync set that the controller has not decided. */
@@ -71,7 +69,6 @@ export interface InSync {
   replicas: readonly number[];
   /** Holds this node. The high watermark is at or below the fetch offset of every follower in it or in `pending`. */
   isr: readonly number[];
-  leaderRecoveryState: number;
   /** Where the leader's epoch began in its log: a follower below it does not have all that was committed. */
   epochStart: number;
   /** Where the leader's log begins, as it was when it was last asked for a change of the set. */
@@ -103,7 +100,6 @@ export function createInSync(
     partitionEpoch: state.partitionEpoch,
     replicas: state.replicas,
     isr: state.isr,
-    leaderRecoveryState: state.leaderRecoveryState,
     epochStart: logEnd,
     logStart: 0,
     followers: new Map(),
@@ -130,7 +126,6 @@ export function takeState(inSync: InSync, state: PartitionState, nowMs: number):
   if (state.partitionEpoch <= inSync.partitionEpoch) return false;
   inSync.partitionEpoch = state.partitionEpoch;
   inSync.isr = state.isr;
-  inSync.leaderRecoveryState = state.leaderRecoveryState;
   inSync.pending = null;
   inSync.replicas = state.replicas;
   for (const id of inSync.followers.keys()) if (!state.replicas.includes(id)) inSync.followers.delete(id);
@@ -142,7 +137,7 @@ export function takeState(inSync: InSync, state: PartitionState, nowMs: number):
 }
 
 /** Whether a replica is in the in-sync set, or in the one that was proposed. */
-export function countsAsInSync(inSync: InSync, id: number): boolean {
+function countsAsInSync(inSync: InSync, id: number): boolean {
   return inSync.isr.includes(id) || inSync.pending?.isr.includes(id) === true;
 }
 

@@ -44,13 +44,11 @@ interface JudgedLog {
 /** The memory. */
 export interface ReplicaJudge {
   readonly logs: Map<string, JudgedLog>;
-  /** Leaders that were seen to come, of all logs. */
-  leaders: number;
 }
 
 /** Nothing was seen. */
 export function createReplicaJudge(): ReplicaJudge {
-  return { logs: new Map(), leaders: 0 };
+  return { logs: new Map() };
 }
 
 /** Epochs of one log that may have a leader, at most: more means that nobody ever leads for long. */
@@ -60,7 +58,7 @@ export const EPOCHS_MAX = 100_000;
 export function seeReplica(judge: ReplicaJudge, sight: ReplicaSight): Complaint | null {
   const log = judge.logs.get(sight.log) ?? { leaders: new Map(), last: new Map(), committed: new Map() };
   judge.logs.set(sight.log, log);
-  const found = judgeEpoch(log, sight) ?? judgeWatermark(log, sight) ?? judgeLeader(judge, log, sight);
+  const found = judgeEpoch(log, sight) ?? judgeWatermark(log, sight) ?? judgeLeader(log, sight);
   const before = log.last.get(sight.node);
   const shown = before?.life === sight.life ? before.highWatermark : -1;
   log.last.set(sight.node, {
@@ -102,7 +100,7 @@ function judgeWatermark({ last }: JudgedLog, sight: ReplicaSight): Complaint | n
  * come to lead when later epochs have been led already: what was committed in those it need not have, and it can commit
  * nothing itself.
  */
-function judgeLeader(judge: ReplicaJudge, judged: JudgedLog, sight: ReplicaSight): Complaint | null {
+function judgeLeader(judged: JudgedLog, sight: ReplicaSight): Complaint | null {
   const { log, node, epoch, end, isLeader } = sight;
   if (!isLeader || epoch < 0) return null;
   const known = judged.leaders.get(epoch);
@@ -112,7 +110,6 @@ function judgeLeader(judge: ReplicaJudge, judged: JudgedLog, sight: ReplicaSight
   }
   if (judged.leaders.size >= EPOCHS_MAX) return complaint('endless', 6, `${log} has had ${EPOCHS_MAX} leaders`);
   judged.leaders.set(epoch, node);
-  judge.leaders += 1;
   let committed = -1;
   for (const [before, highWatermark] of judged.committed) {
     if (before < epoch) committed = Math.max(committed, highWatermark);

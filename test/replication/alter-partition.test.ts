@@ -18,7 +18,7 @@ import type { CallOutcome } from '../../core/replication/calls.ts';
 import { createInSync, type InSync, noteFetch } from '../../core/replication/in-sync.ts';
 import { FAKE_CODECS } from '../log/world.ts';
 
-const STATE = { leaderEpoch: 5, partitionEpoch: 9, replicas: [1, 2, 3], isr: [1, 2], leaderRecoveryState: 0 };
+const STATE = { leaderEpoch: 5, partitionEpoch: 9, replicas: [1, 2, 3], isr: [1, 2] };
 const env: Env = { nowMs: 1000, wallMs: 0, crc32c, codecs: FAKE_CODECS, reached: () => {} };
 
 function proposing(): { alterer: Alterer; inSync: InSync; events: AltererEvent[] } {

@@ -49,7 +49,6 @@ export function createCluster(seed: number, size: number, inSyncMin: number): Cl
     partitionEpoch: 0,
     replicas: ids,
     isr: ids,
-    leaderRecoveryState: 0,
   };
   const cluster: Cluster = {
     dice: createDice(seed),

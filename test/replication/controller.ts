@@ -84,8 +84,8 @@ export function alter(cluster: Cluster, body: AlterPartitionRequest): AlterParti
       const isr = asked.newIsrWithEpochs.map(({ brokerId }) => brokerId);
       const after = errorCode === 0 ? { ...part, isr, partitionEpoch: part.partitionEpoch + 1 } : part;
       next[asked.partitionIndex] = after;
-      const { leader: leaderId, leaderEpoch, partitionEpoch, leaderRecoveryState } = after;
-      const state = { leaderId, leaderEpoch, partitionEpoch, leaderRecoveryState, isr: [...after.isr] };
+      const { leader: leaderId, leaderEpoch, partitionEpoch } = after;
+      const state = { leaderId, leaderEpoch, partitionEpoch, leaderRecoveryState: 0, isr: [...after.isr] };
       return { partitionIndex: asked.partitionIndex, errorCode, ...state };
     }),
   }));

@@ -12,7 +12,7 @@ import {
 } from '../../core/replication/in-sync.ts';
 
 const LAG_MS = 1000;
-const STATE = { leaderEpoch: 5, partitionEpoch: 9, replicas: [1, 2, 3], isr: [1, 2], leaderRecoveryState: 0 };
+const STATE = { leaderEpoch: 5, partitionEpoch: 9, replicas: [1, 2, 3], isr: [1, 2] };
 const BROKERS = new Map([1, 2, 3].map((id) => [id, { epoch: 70 + id, fenced: false, inControlledShutdown: false }]));
 
 /** Leader 1 of a log that ends at 10, with 2 in sync and 3 not. */

@@ -88,7 +88,7 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
     });
   }
   if (isReplica) noteReplicas(node, env, session, replicaId, body);
-  const fetch = begin(node, env, request, session, isNew, body);
+  const fetch = begin(node, env, request, session, replicaId, isNew, body);
   request.fetch = fetch;
   collect(node, env, fetch, out);
 }
@@ -104,6 +104,7 @@ function begin(
   env: Env,
   request: Request,
   session: FetchSession,
+  replicaId: number,
   isFull: boolean,
   body: FetchRequest,
 ): Fetch {
@@ -121,7 +122,7 @@ function begin(
     maxBytes,
     untilMs: env.nowMs + Math.max(waitMs, 0),
     isolationLevel: body.isolationLevel,
-    replicaId: request.version >= 15 ? body.replicaState.replicaId : body.replicaId,
+    replicaId,
     rackId: body.rackId,
     stage: 'collecting',
     slots: [],
