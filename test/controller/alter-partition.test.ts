@@ -17,20 +17,12 @@ import {
   partitionOf,
   register,
   startBrokers,
+  threeReplicas,
 } from './cluster.ts';
-
-/** A topic of one partition on three brokers, with its replicas. */
-function three(minInsync = '2', brokers = 3): [Cluster, number, number, number] {
-  const cluster = createCluster();
-  startBrokers(cluster, brokers);
-  createTopic(cluster, 't', 1, 3, [['min.insync.replicas', minInsync]]);
-  const [first, second, third] = partitionOf(cluster).replicas as [number, number, number];
-  return [cluster, first, second, third];
-}
 
 describe('an in-sync set', () => {
   it('shrinks and grows as the leader says, in the same leader epoch', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     expect(alter(cluster, [first, second])).toEqual({
       partitionIndex: 0,
       errorCode: 0,
@@ -46,7 +38,7 @@ describe('an in-sync set', () => {
   });
 
   it('below the minimum leaves those that left eligible, and takes that from them once it is reached again', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     alter(cluster, [first]);
     expect(briefOf(cluster)).toEqual([first, [first], [second, third], [], 0]);
     alter(cluster, [first, third]);
@@ -54,34 +46,34 @@ describe('an in-sync set', () => {
   });
 
   it('costs no record if it is as it was', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     const length = cluster.log.length;
     expect(alter(cluster, [first, second, third])).toMatchObject({ errorCode: 0, partitionEpoch: 0 });
     expect(cluster.log).toHaveLength(length);
   });
 
   it('begins a new leader epoch when it shrinks in a cluster of an old version', () => {
-    const [cluster, first, second] = three();
+    const [cluster, first, second] = threeReplicas();
     append(cluster, [metadataRecord('FeatureLevelRecord', 0, { name: 'metadata.version', featureLevel: 11 })]);
     expect(alter(cluster, [first, second])).toMatchObject({ errorCode: 0, leaderEpoch: 1, partitionEpoch: 1 });
   });
 
   it('is taken from a broker that does not say the epochs of the members, too', () => {
-    const [cluster, first, second] = three();
+    const [cluster, first, second] = threeReplicas();
     expect(alter(cluster, [first, second], { version: 2 })).toMatchObject({ errorCode: 0, isr: [first, second] });
   });
 });
 
 describe('a request is refused', () => {
   it('as a whole, of a broker in another life', () => {
-    const [cluster, first] = three();
+    const [cluster, first] = threeReplicas();
     const body = { brokerId: first, brokerEpoch: 0, topics: [] };
     expect(ask(cluster, 56, 3, body)).toMatchObject({ errorCode: 77, topics: [] });
     expect(ask(cluster, 56, 3, { ...body, brokerId: 9, brokerEpoch: -1 })).toMatchObject({ errorCode: 77 });
   });
 
   it('for epochs that are over, and for epochs of which this controller has not heard', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     alter(cluster, [first, second]);
     expect(alter(cluster, [first, second, third], { partitionEpoch: 0 }).errorCode).toBe(95);
     expect(alter(cluster, [first], { partitionEpoch: 2 }).errorCode).toBe(41);
@@ -92,12 +84,12 @@ describe('a request is refused', () => {
   });
 
   it('of whoever does not lead', () => {
-    const [cluster, first, second] = three();
+    const [cluster, first, second] = threeReplicas();
     expect(alter(cluster, [first, second], { leader: second }).errorCode).toBe(42);
   });
 
   it('for sets that cannot be: empty, doubled, of strangers, without the leader', () => {
-    const [cluster, first, second] = three('1', 4);
+    const [cluster, first, second] = threeReplicas({ minInsync: 1, brokers: 4 });
     const stranger = [1, 2, 3, 4].find((id) => !partitionOf(cluster).replicas.includes(id)) as number;
     for (const isr of [[], [first, first], [first, stranger], [second]]) {
       expect(alter(cluster, isr).errorCode).toBe(42);
@@ -106,7 +98,7 @@ describe('a request is refused', () => {
   });
 
   it('for members that are fenced, about to shut down, gone, or in another life than the leader saw', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     fence(cluster, third);
     expect(alter(cluster, [first, second, third]).errorCode).toBe(107);
     beat(cluster, third);
@@ -125,13 +117,13 @@ describe('a request is refused', () => {
   });
 
   it('for a topic or a partition that is not there', () => {
-    const [cluster, first] = three();
+    const [cluster, first] = threeReplicas();
     expect(alter(cluster, [first], { index: 7, leader: first }).errorCode).toBe(3);
     expect(alter(cluster, [first], { topic: 'no', leader: first }).errorCode).toBe(100);
   });
 
   it('the second time in one request', () => {
-    const [cluster, first, second] = three();
+    const [cluster, first, second] = threeReplicas();
     const partition = {
       partitionIndex: 0,
       leaderEpoch: 0,

@@ -18,6 +18,7 @@ import { createLoader, type Loader, loadBatch } from '../../core/metadata/loader
 import { decodeMetadataRecord, encodeMetadataRecord, type MetadataRecord } from '../../core/metadata/records.ts';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
 import type { RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
+import { concat } from '../log/world.ts';
 import { idOf } from '../metadata/cluster.ts';
 
 /** A controller and what surrounds it. */
@@ -69,24 +70,14 @@ export function ask<K extends ControllerKey>(
   version: number,
   body: RequestInputOf<K>,
 ): ResponseOf<K> {
-  const sent = joined(encodeRequest(apiKey, version, 1, 'test', body)).subarray(4);
+  const sent = concat(encodeRequest(apiKey, version, 1, 'test', body)).subarray(4);
   const request = decodeRequest(apiKey, version, sent).body;
   const ids = Array.from({ length: idsNeeded(apiKey, request) }, () => idOf(++cluster.ids));
   const context = { nowMs: cluster.nowMs, nextOffset: cluster.log.length, ids };
   const { records, response } = handle(cluster.controller, context, apiKey, version, request);
   append(cluster, records);
-  const answer = joined(encodeResponse(apiKey, version, 1, response)).subarray(4);
+  const answer = concat(encodeResponse(apiKey, version, 1, response)).subarray(4);
   return decodeResponse(apiKey, version, answer).body;
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /** Registers a broker; gives its epoch, or minus the error code. */
@@ -175,7 +166,6 @@ export function alter(
     leaderEpoch?: number;
     partitionEpoch?: number;
     recovery?: number;
-    brokerEpoch?: number;
     memberEpochs?: readonly number[];
   } = {},
 ): ResponseOf<56>['topics'][number]['partitions'][number] {
@@ -196,13 +186,13 @@ export function alter(
   };
   const answer = ask(cluster, 56, version, {
     brokerId: leader,
-    brokerEpoch: more.brokerEpoch ?? epochOf(cluster, leader),
+    brokerEpoch: epochOf(cluster, leader),
     topics: [{ topicId: topic?.id ?? idOf(5000), partitions: [asked] }],
   });
   return answer.topics[0]?.partitions[0] ?? expect.fail(`refused as a whole: ${answer.errorCode}`);
 }
 
-/** Asks for elections in topic `t`; gives the codes. */
+/** Asks for elections in a topic, `t` if not said; gives the codes. */
 export function elect(
   cluster: Cluster,
   electionType: number,
@@ -212,6 +202,16 @@ export function elect(
   const body = { electionType, topicPartitions: [{ topic, partitions }] };
   const [result] = ask(cluster, 43, 2, body).replicaElectionResults;
   return (result?.partitionResult ?? []).map(({ errorCode }) => errorCode);
+}
+
+/** A cluster with topic `t`, of one partition on three brokers: its replicas, the preferred first. */
+export function threeReplicas(
+  more: { config?: Partial<ControllerConfig>; minInsync?: number; brokers?: number } = {},
+): [Cluster, number, number, number] {
+  const cluster = createCluster(more.config);
+  startBrokers(cluster, more.brokers ?? 3);
+  createTopic(cluster, 't', 1, 3, [['min.insync.replicas', String(more.minInsync ?? 2)]]);
+  return [cluster, ...(partitionOf(cluster).replicas as [number, number, number])];
 }
 
 /** Creates a topic, and throws if it is refused. */

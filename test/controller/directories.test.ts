@@ -110,8 +110,12 @@ describe('a directory that fails', () => {
   it('is the last one: the broker says so until it stops', () => {
     const [cluster, first, second, third] = three();
     failing(cluster, first, first * 10);
-    failing(cluster, first, first * 10 + 1);
+    const length = cluster.log.length;
+    for (let beats = 0; beats < 2; beats++) failing(cluster, first, first * 10 + 1);
     expect(briefOf(cluster)).toEqual([second, [second, third], [], [], 0]);
+    // No record can say that none is left.
+    expect(cluster.log).toHaveLength(length);
+    expect(cluster.controller.image.cluster.brokers.get(first)?.logDirs).toEqual([idOf(6001 + first * 10)]);
   });
 
   it('is known only by a replica that arrives there', () => {

@@ -19,17 +19,15 @@ import {
   partitionOf,
   register,
   startBrokers,
+  threeReplicas,
 } from './cluster.ts';
 
 const PREFERRED = 0;
 const UNCLEAN = 1;
 
-function three(more: readonly (readonly [string, string])[] = []): [Cluster, number, number, number] {
-  const cluster = createCluster({ balanceIntervalMs: 300_000 });
-  startBrokers(cluster, 3);
-  createTopic(cluster, 't', 1, 3, [['min.insync.replicas', '2'], ...more]);
-  const [first, second, third] = partitionOf(cluster).replicas as [number, number, number];
-  return [cluster, first, second, third];
+/** Leads are given back every five minutes. */
+function three(): [Cluster, number, number, number] {
+  return threeReplicas({ config: { balanceIntervalMs: 300_000 } });
 }
 
 /** The preferred leader dies and comes back in sync, and does not lead. */

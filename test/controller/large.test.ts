@@ -25,6 +25,7 @@ import {
 import { mapValues } from '../../core/metadata/sharded-map.ts';
 import { imageFromRecords, snapshotRecords } from '../../core/metadata/snapshot.ts';
 import { brokerRecordOf, idOf } from '../metadata/cluster.ts';
+import { least } from '../metadata/least.ts';
 
 const TOPICS = 1000;
 const PARTITIONS = 100;
@@ -40,18 +41,6 @@ const CONFIG = {
   sessionTimeoutMs: 3000,
   balanceIntervalMs: 1000,
 };
-
-/** The least processor time of several runs, ms: other work on the machine does not count. */
-function least(runs: number, work: () => void): number {
-  let best = Infinity;
-  for (let run = 0; run < runs; run++) {
-    const start = process.cpuUsage();
-    work();
-    const { user, system } = process.cpuUsage(start);
-    best = Math.min(best, (user + system) / 1000);
-  }
-  return best;
-}
 
 /** Bytes in use once everything that nobody holds is gone. */
 function heapBytes(): number {
@@ -147,8 +136,7 @@ describe('100,000 partitions on 50 brokers', () => {
     let controller: Controller = createController(CONFIG, image, 1, 0);
     const making = least(7, () => {
       controller = createController(CONFIG, image, 1, 0);
-      const start = controller;
-      records = fenceBroker(start, 17);
+      records = fenceBroker(controller, 17);
     });
     const replaying = least(7, () => {
       controller.image = image;

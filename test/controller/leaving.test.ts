@@ -10,24 +10,15 @@ import {
   briefOf,
   type Cluster,
   createCluster,
-  createTopic,
   fence,
   partitionOf,
   register,
-  startBrokers,
+  threeReplicas,
 } from './cluster.ts';
-
-function three(): [Cluster, number, number, number] {
-  const cluster = createCluster();
-  startBrokers(cluster, 3);
-  createTopic(cluster, 't', 1, 3, [['min.insync.replicas', '2']]);
-  const [first, second, third] = partitionOf(cluster).replicas as [number, number, number];
-  return [cluster, first, second, third];
-}
 
 describe('a broker that is unregistered', () => {
   it('is forgotten, and leads and follows nothing any more', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     expect(ask(cluster, 64, 0, { brokerId: first })).toMatchObject({ errorCode: 0, errorMessage: null });
     expect(cluster.controller.image.cluster.brokers.has(first)).toBe(false);
     expect(cluster.controller.sessions.has(first)).toBe(false);
@@ -37,7 +28,7 @@ describe('a broker that is unregistered', () => {
   });
 
   it('is not eligible any more, for nobody knows what it will bring when it comes back', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     for (const id of [third, second, first]) fence(cluster, id);
     expect(briefOf(cluster)).toEqual([-1, [], [second, first], [first], 0]);
     ask(cluster, 64, 0, { brokerId: second });
@@ -50,7 +41,7 @@ describe('a broker that is unregistered', () => {
   });
 
   it('must have been registered', () => {
-    const [cluster] = three();
+    const [cluster] = threeReplicas();
     expect(ask(cluster, 64, 0, { brokerId: 9 })).toMatchObject({
       errorCode: 102,
       errorMessage: 'Broker ID 9 is not currently registered',
@@ -89,7 +80,7 @@ describe('a controller', () => {
 
 describe('a broker that shuts down', () => {
   it('gets no new replicas while it does, and gets them like any that is fenced when it has', () => {
-    const [cluster, first, second, third] = three();
+    const [cluster, first, second, third] = threeReplicas();
     const create = (name: string): number | undefined => {
       const topics = [{ name, numPartitions: 1, replicationFactor: 3, assignments: [], configs: [] }];
       return ask(cluster, 19, 7, { topics }).topics[0]?.errorCode;
@@ -107,7 +98,7 @@ describe('a broker that shuts down', () => {
 
 describe('a shutdown that a new controller finds', () => {
   it('is not over before the others have heard of everything that the old one wrote', () => {
-    const [before, first, second, third] = three();
+    const [before, first, second, third] = threeReplicas();
     beat(before, first, { shutDown: true });
     const { config, image } = before.controller;
     const cluster: Cluster = { ...before, controller: createController(config, image, 1, 0) };

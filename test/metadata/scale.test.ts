@@ -16,6 +16,7 @@ import {
 } from '../../core/metadata/records.ts';
 import { imageFromRecords, snapshotRecords } from '../../core/metadata/snapshot.ts';
 import { brokerRecordOf, idOf } from './cluster.ts';
+import { least } from './least.ts';
 
 const AT = { offset: 1, epoch: 1, timestampMs: 0 };
 const TOPICS = 10_000;
@@ -58,18 +59,6 @@ function records(): MetadataRecord[] {
     }
   }
   return all;
-}
-
-/** The least processor time of several runs, ms: other work on the machine does not count. */
-function least(runs: number, work: () => void): number {
-  let best = Infinity;
-  for (let run = 0; run < runs; run++) {
-    const start = process.cpuUsage();
-    work();
-    const { user, system } = process.cpuUsage(start);
-    best = Math.min(best, (user + system) / 1000);
-  }
-  return best;
 }
 
 function say(what: string, ms: number, boundMs: number): void {

@@ -82,7 +82,7 @@ export function createCluster(options: ClusterOptions = {}): Cluster {
 }
 
 function directoryOf(id: number): string {
-  return `AAAAAAAAAAAAAAAAAAA${'BCDEFGHIJ'[id]}AA`.slice(0, 22);
+  return `AAAAAAAAAAAAAAAAAAA${'BCDEFGHIJ'[id]}AA`;
 }
 
 function newMember(id: number, isVoter: boolean, skewMs: number): Member {
@@ -254,13 +254,11 @@ function take(cluster: Cluster, member: Member, event: TallyEvent): void {
 
 /** Starts a member that is down. */
 export function start(cluster: Cluster, member: Member): void {
-  const { folders } = member.disk;
-  folders.add('/data');
+  member.disk.folders.add('/data');
   member.life += 1;
   // Which records are committed is learned anew: at first it may be fewer than were known before.
   member.seen = new Set();
-  const ids = createIds();
-  Object.assign(member.ids, ids);
+  Object.assign(member.ids, createIds());
   const config = {
     log: { ...CONFIG, segmentBytes: 8192 },
     snapshotBytes: cluster.snapshotBytes,

@@ -8,6 +8,7 @@ import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '..
 import type { RequestInputOf, ResponseInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
 import type { CallOutcome, PeerEvent, PeerKey } from '../../core/raft/raft.ts';
 import { TALLY } from '../coordination/tally.ts';
+import { concat } from '../log/world.ts';
 import { act, later } from './cluster.ts';
 import type { Cluster, Member, Reply } from './cluster-state.ts';
 
@@ -21,14 +22,8 @@ const VERSIONS = new Map<PeerKey, number>([
 ]);
 
 /** One frame without its length. */
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes.subarray(4);
+function frameBytes(parts: readonly Uint8Array[]): Uint8Array {
+  return concat(parts).subarray(4);
 }
 
 function isCut(cluster: Cluster, from: Member, to: Member): boolean {
@@ -52,7 +47,7 @@ export function call(cluster: Cluster, from: Member, event: Extract<PeerEvent, {
   const to = cluster.members[nodeId < 0 ? -1 - nodeId : nodeId - 1] as Member;
   cluster.sent.push({ from: from.id, to: to.id, apiKey, body: event.body });
   const version = VERSIONS.get(apiKey) as number;
-  const frame = joined(encodeRequest(apiKey, version, 1, null, event.body as RequestInputOf<PeerKey>));
+  const frame = frameBytes(encodeRequest(apiKey, version, 1, null, event.body as RequestInputOf<PeerKey>));
   let isOver = false;
   const { life } = from;
   const finish = (outcome: CallOutcome): void => {
@@ -111,7 +106,7 @@ export function request<K extends PeerKey>(
   given: RequestInputOf<K>,
   version = VERSIONS.get(apiKey) as number,
 ): { response: ResponseOf<K> | null } {
-  const frame = joined(encodeRequest(apiKey, version, 1, null, given));
+  const frame = frameBytes(encodeRequest(apiKey, version, 1, null, given));
   const { body } = decodeRequest(apiKey, version, frame);
   const answer: { response: ResponseOf<K> | null } = { response: null };
   const waiter = cluster.nextWaiter++;
@@ -132,5 +127,5 @@ export function cut(cluster: Cluster, from: readonly number[], to: readonly numb
 
 /** An answer as it goes over the wire. */
 export function frameOf(apiKey: PeerKey, version: number, response: ResponseInputOf<PeerKey>): Uint8Array {
-  return joined(encodeResponse(apiKey, version, 1, response as never));
+  return frameBytes(encodeResponse(apiKey, version, 1, response as never));
 }

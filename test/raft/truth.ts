@@ -213,11 +213,9 @@ export function checkMatching(cluster: Cluster): void {
       if (last === undefined) continue;
       const first = Math.max(a.batches[0]?.base ?? 0, b.batches[0]?.base ?? 0);
       const isIn = ({ base }: Batch): boolean => base >= first && base < last.base;
-      for (const [mine, theirs] of [[a.batches, others] as const]) {
-        for (const batch of mine.filter(isIn)) {
-          if (theirs.get(batch.base)?.epoch === batch.epoch) continue;
-          throw new Error(`${a.id} and ${b.id} share ${last.base} but part before it, at ${batch.base}`);
-        }
+      for (const batch of a.batches.filter(isIn)) {
+        if (others.get(batch.base)?.epoch === batch.epoch) continue;
+        throw new Error(`${a.id} and ${b.id} share ${last.base} but part before it, at ${batch.base}`);
       }
     }
   }
