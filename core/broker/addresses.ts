@@ -8,7 +8,7 @@ import { controllerNames } from '../config/quorum-rules.ts';
 import type { NodeConfig } from '../config/settings.ts';
 import { splitAddress } from '../config/values.ts';
 import { endpointOf } from '../raft/raft.ts';
-import { controllerListeners, isController } from './roles.ts';
+import { controllerListeners, isController } from './control/roles.ts';
 import type { Connection, ListenerState, Node } from './state.ts';
 
 /** A host and a port that a client can use. */

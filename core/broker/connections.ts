@@ -18,7 +18,7 @@ import { isForControllers } from './addresses.ts';
 import { endConnection, finish, pumpLater, release } from './answers.ts';
 import { answerUnknownVersion } from './api/18-api-versions.ts';
 import { type Handler, servedApi } from './api/table.ts';
-import { budgetLeft, cancelFetch } from './fetch.ts';
+import { budgetLeft, cancelFetch } from './partitions/fetch.ts';
 import type { Connection, Node, Request } from './state.ts';
 
 /** Requests of one connection that are not answered yet. */

@@ -27,7 +27,7 @@ import { ErrorCode } from '../protocol/errors.ts';
 import { wantedInSync } from '../replication/in-sync.ts';
 import { failWaiting, type Leader } from '../replication/leader.ts';
 import type { ProduceWait } from './api/00-produce.ts';
-import { markMoved } from './fetch.ts';
+import { markMoved } from './partitions/fetch.ts';
 import type { Node } from './state.ts';
 
 /** The state. */

@@ -13,7 +13,7 @@ import type { Env, Outbox } from '../lib/world.ts';
 import type { PartitionImage } from '../metadata/image.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
-import { activeController, type CallOutcome, callController } from './controller-calls.ts';
+import { activeController, type CallOutcome, callController } from './control/controller-calls.ts';
 import type { Node, Partition } from './state.ts';
 
 const KEY = 73;

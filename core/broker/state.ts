@@ -19,22 +19,22 @@ import type { Followed } from '../replication/followed.ts';
 import type { Leader } from '../replication/leader.ts';
 import type { ProduceWait } from './api/00-produce.ts';
 import type { Lookup } from './api/02-list-offsets.ts';
-import type { Unapplied } from './applied.ts';
-import type { Boot } from './boot.ts';
-import type { Checkpoints } from './checkpoints.ts';
+import type { Boot } from './boot/boot.ts';
+import type { Checkpoints } from './checkpoints/checkpoints.ts';
+import type { Removal } from './checkpoints/removal.ts';
 import type { Contact } from './contact.ts';
-import type { ControllerCalls } from './controller-calls.ts';
-import type { ControllerHost } from './controller-host.ts';
-import type { WantedAhead } from './fetch-ahead.ts';
-import type { Fetch, FetchSlot, Sessions, Subscription } from './fetch-sessions.ts';
-import type { Followers } from './followers.ts';
-import type { InSyncHost } from './in-sync.ts';
-import type { Lifecycle } from './lifecycle.ts';
-import type { Peers } from './peers.ts';
-import type { ProducerIds } from './producer-ids.ts';
-import type { Removal } from './removal.ts';
+import type { ControllerCalls } from './control/controller-calls.ts';
+import type { ControllerHost } from './control/controller-host.ts';
+import type { Lifecycle } from './control/lifecycle.ts';
+import type { Peers } from './control/peers.ts';
+import type { ProducerIds } from './control/producer-ids.ts';
+import type { Unapplied } from './partitions/applied.ts';
+import type { WantedAhead } from './partitions/fetch-ahead.ts';
+import type { Fetch, FetchSlot, Sessions, Subscription } from './partitions/fetch-sessions.ts';
+import type { Followers } from './partitions/followers.ts';
+import type { InSyncHost } from './partitions/in-sync.ts';
+import type { Topics, TopicWait } from './partitions/topics.ts';
 import type { Stop } from './stop.ts';
-import type { Topics, TopicWait } from './topics.ts';
 
 /** One topic of the committed image, with what this node keeps of it. */
 export interface Topic {

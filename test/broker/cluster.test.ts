@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { activeController } from '../../core/broker/controller-calls.ts';
+import { activeController } from '../../core/broker/control/controller-calls.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { ToyCluster } from './cluster.ts';
 import { ToyWorld } from './toy-world.ts';

@@ -1,7 +1,7 @@
 /** What is served through which listener, and what a controller tells clients that ask it directly (KIP-919). */
 import { describe, expect, test } from 'vitest';
 import { servedApis } from '../../core/broker/api/table.ts';
-import { activeController } from '../../core/broker/controller-calls.ts';
+import { activeController } from '../../core/broker/control/controller-calls.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { ResponseOf } from '../../core/protocol/messages/index.ts';
 import { ToyCluster } from './cluster.ts';

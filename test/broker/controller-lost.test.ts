@@ -1,6 +1,6 @@
 /** What a broker asks of a controller that is lost, or that does not know it. */
 import { describe, expect, test } from 'vitest';
-import { activeController } from '../../core/broker/controller-calls.ts';
+import { activeController } from '../../core/broker/control/controller-calls.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { ToyCluster } from './cluster.ts';
 import { KEY } from './speaking.ts';

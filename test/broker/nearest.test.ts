@@ -1,6 +1,6 @@
 /** Reading from the replica in one's own rack (KIP-392): whom a leader names, and what a follower shows. */
 import { describe, expect, test } from 'vitest';
-import { highWatermarkOf } from '../../core/broker/partition-role.ts';
+import { highWatermarkOf } from '../../core/broker/partitions/partition-role.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { ResponseOf } from '../../core/protocol/messages/index.ts';
 import { ToyCluster } from './cluster.ts';

@@ -10,7 +10,7 @@ import {
   type Purpose,
   stepPeers,
   wakePeers,
-} from '../../core/broker/peers.ts';
+} from '../../core/broker/control/peers.ts';
 import type { Node } from '../../core/broker/state.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import { createHeap, earliestMs } from '../../core/lib/heap.ts';

@@ -1,7 +1,7 @@
 /** Partitions of several replicas: what they agree on, and what becomes of it when a node dies. */
 import { describe, expect, test } from 'vitest';
-import { activeController } from '../../core/broker/controller-calls.ts';
-import { highWatermarkOf } from '../../core/broker/partition-role.ts';
+import { activeController } from '../../core/broker/control/controller-calls.ts';
+import { highWatermarkOf } from '../../core/broker/partitions/partition-role.ts';
 import type { Partition } from '../../core/broker/state.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { ResponseOf } from '../../core/protocol/messages/index.ts';

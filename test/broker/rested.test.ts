@@ -1,6 +1,6 @@
 /** Logs at rest in a node: a start after a clean stop looks into no folder, and believes nothing that may be stale. */
 import { describe, expect, it } from 'vitest';
-import { RESTED } from '../../core/broker/rested.ts';
+import { RESTED } from '../../core/broker/boot/rested.ts';
 import { fetchBody, KEY, produce, valuesOf, wanted } from './speaking.ts';
 import { ToyWorld } from './toy-world.ts';
 

@@ -1,6 +1,6 @@
 /** A replica that comes back: after long, after its records were deleted, with an empty disk, with another leader. */
 import { describe, expect, test } from 'vitest';
-import { highWatermarkOf } from '../../core/broker/partition-role.ts';
+import { highWatermarkOf } from '../../core/broker/partitions/partition-role.ts';
 import type { Partition } from '../../core/broker/state.ts';
 import { epochAt } from '../../core/log/epochs.ts';
 import { ToyCluster } from './cluster.ts';

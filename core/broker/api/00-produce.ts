@@ -14,8 +14,8 @@ import type { ProduceRequest, ProduceResponse } from '../../protocol/messages/00
 import { appendToLeader, type Waiter } from '../../replication/leader.ts';
 import { answer, endConnection, finish } from '../answers.ts';
 import { mayBeReplaced } from '../contact.ts';
-import { currentLeader, endpointsOf, missingError, type TopicKey } from '../leaders.ts';
-import { touch } from '../partitions.ts';
+import { currentLeader, endpointsOf, missingError, type TopicKey } from '../partitions/leaders.ts';
+import { touch } from '../partitions/partitions.ts';
 import type { Node, Request, Topic } from '../state.ts';
 
 const KEY = 0;

@@ -12,7 +12,7 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import type { FetchRequest } from '../../protocol/messages/01-fetch.ts';
 import { noteReplica } from '../../replication/serve.ts';
 import { answer } from '../answers.ts';
-import { collect, harvest, ripen } from '../fetch.ts';
+import { collect, harvest, ripen } from '../partitions/fetch.ts';
 import {
   createSession,
   dropSession,
@@ -21,8 +21,8 @@ import {
   forget,
   subscribe,
   subscriptionKey,
-} from '../fetch-sessions.ts';
-import { touch } from '../partitions.ts';
+} from '../partitions/fetch-sessions.ts';
+import { touch } from '../partitions/partitions.ts';
 import type { Node, Partition, Request } from '../state.ts';
 
 const KEY = 1;

@@ -14,8 +14,8 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import type { ListOffsetsRequest, ListOffsetsResponse } from '../../protocol/messages/02-list-offsets.ts';
 import { fence } from '../../replication/leader.ts';
 import { answer } from '../answers.ts';
-import { missingError } from '../leaders.ts';
-import { touch } from '../partitions.ts';
+import { missingError } from '../partitions/leaders.ts';
+import { touch } from '../partitions/partitions.ts';
 import type { Node, Partition, Request } from '../state.ts';
 
 const KEY = 2;

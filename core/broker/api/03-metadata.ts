@@ -18,9 +18,9 @@ import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/
 import { holdMetadata } from '../absent.ts';
 import { listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
-import { autoCreate } from '../auto-create.ts';
 import { mayBeReplaced } from '../contact.ts';
-import { lingeringEndpoints, liveEndpoints } from '../leaders.ts';
+import { autoCreate } from '../control/auto-create.ts';
+import { lingeringEndpoints, liveEndpoints } from '../partitions/leaders.ts';
 import type { Node, Request } from '../state.ts';
 
 /** What a client may do where nobody checks: read, write, create, delete, alter, describe, and the same of configs. */

@@ -5,7 +5,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { CreateTopicsRequest } from '../../protocol/messages/19-create-topics.ts';
-import { forward } from '../forward.ts';
+import { forward } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 19;

@@ -5,7 +5,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { DeleteTopicsRequest } from '../../protocol/messages/20-delete-topics.ts';
-import { forward } from '../forward.ts';
+import { forward } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 20;

@@ -5,8 +5,8 @@
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { DeleteRecordsRequest } from '../../protocol/messages/21-delete-records.ts';
-import { awaitOthers, finishOne, type StartReply, type StartWait, wantStart } from '../delete-records.ts';
-import { missingError } from '../leaders.ts';
+import { awaitOthers, finishOne, type StartReply, type StartWait, wantStart } from '../partitions/delete-records.ts';
+import { missingError } from '../partitions/leaders.ts';
 import type { Node, Request } from '../state.ts';
 
 const TO_HIGH_WATERMARK = -1;

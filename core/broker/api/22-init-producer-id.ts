@@ -7,7 +7,7 @@
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { InitProducerIdRequest } from '../../protocol/messages/22-init-producer-id.ts';
-import { refuseProducerId, takeProducerId } from '../producer-ids.ts';
+import { refuseProducerId, takeProducerId } from '../control/producer-ids.ts';
 import type { Node, Request } from '../state.ts';
 
 /** Answers at once, or when the next block of ids is durable. */

@@ -11,7 +11,7 @@ import type {
 } from '../../protocol/messages/23-offset-for-leader-epoch.ts';
 import { fence } from '../../replication/leader.ts';
 import { answer } from '../answers.ts';
-import { missingError } from '../leaders.ts';
+import { missingError } from '../partitions/leaders.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 23;

@@ -5,7 +5,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { AlterConfigsRequest } from '../../protocol/messages/33-alter-configs.ts';
-import { forward, TIMEOUT_MS } from '../forward.ts';
+import { forward, TIMEOUT_MS } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 33;

@@ -5,7 +5,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { CreatePartitionsRequest } from '../../protocol/messages/37-create-partitions.ts';
-import { forward } from '../forward.ts';
+import { forward } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 37;

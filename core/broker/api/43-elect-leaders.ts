@@ -3,7 +3,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { ElectLeadersRequest } from '../../protocol/messages/43-elect-leaders.ts';
-import { forward } from '../forward.ts';
+import { forward } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 43;

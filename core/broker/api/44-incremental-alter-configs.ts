@@ -5,7 +5,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { IncrementalAlterConfigsRequest } from '../../protocol/messages/44-incremental-alter-configs.ts';
-import { forward, TIMEOUT_MS } from '../forward.ts';
+import { forward, TIMEOUT_MS } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 44;

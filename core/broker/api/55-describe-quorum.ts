@@ -12,7 +12,7 @@ import { describeQuorum } from '../../raft/describe.ts';
 import { knownLeader } from '../../raft/raft.ts';
 import { controllerAddress, isForControllers } from '../addresses.ts';
 import { answer } from '../answers.ts';
-import { callPeer, type PeerOutcome } from '../peers.ts';
+import { callPeer, type PeerOutcome } from '../control/peers.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 55;

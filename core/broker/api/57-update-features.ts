@@ -5,7 +5,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { UpdateFeaturesRequest } from '../../protocol/messages/57-update-features.ts';
-import { forward } from '../forward.ts';
+import { forward } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 57;

@@ -10,8 +10,8 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import type { DescribeClusterRequest, DescribeClusterResponse } from '../../protocol/messages/60-describe-cluster.ts';
 import { addressFor, isForControllers, listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
-import { activeController } from '../controller-calls.ts';
-import { liveEndpoints } from '../leaders.ts';
+import { activeController } from '../control/controller-calls.ts';
+import { liveEndpoints } from '../partitions/leaders.ts';
 import type { Connection, Node, Request } from '../state.ts';
 import { CLUSTER_OPERATIONS, NO_OPERATIONS } from './03-metadata.ts';
 

@@ -6,7 +6,7 @@ import type {
   DescribeProducersResponse,
 } from '../../protocol/messages/61-describe-producers.ts';
 import { answer } from '../answers.ts';
-import { missingError } from '../leaders.ts';
+import { missingError } from '../partitions/leaders.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 61;

@@ -3,7 +3,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { UnregisterBrokerRequest } from '../../protocol/messages/64-unregister-broker.ts';
-import { forward, TIMEOUT_MS } from '../forward.ts';
+import { forward, TIMEOUT_MS } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 64;

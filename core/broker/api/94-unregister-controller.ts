@@ -3,7 +3,7 @@
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import type { UnregisterControllerRequest } from '../../protocol/messages/94-unregister-controller.ts';
-import { forward, TIMEOUT_MS } from '../forward.ts';
+import { forward, TIMEOUT_MS } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 94;

@@ -30,8 +30,8 @@ import { AllocateProducerIds } from '../../protocol/messages/67-allocate-produce
 import { ControllerRegistration } from '../../protocol/messages/70-controller-registration.ts';
 import { AssignReplicasToDirs } from '../../protocol/messages/73-assign-replicas-to-dirs.ts';
 import { UnregisterController } from '../../protocol/messages/94-unregister-controller.ts';
-import { byController, byMember } from '../controller-requests.ts';
-import { takeEnvelope } from '../envelope.ts';
+import { byController, byMember } from '../control/controller-requests.ts';
+import { takeEnvelope } from '../control/envelope.ts';
 import { handleApiVersions } from './18-api-versions.ts';
 import { handleDescribeAcls } from './29-describe-acls.ts';
 import { handleDescribeConfigs } from './32-describe-configs.ts';

@@ -1,0 +1,400 @@
+/**
+ * A Fetch at work: it visits the dirty partitions of its session, waits for files and for more bytes, and answers.
+ *
+ * Stages: collecting (within a step) → reading (some batches come from files) → parked (fewer than the client's
+ * minimum of bytes) → ripe (enough has been committed, or the time is over) → collecting again → done. While it is
+ * parked, each move of a high watermark adds to its bytes, so that nothing is looked at again before it is worth it.
+ *
+ * Whole batches only; the first is given even when it is larger than the client's limit, so that a reader always
+ * moves. Readers see nothing at or above the high watermark; without transactions the last stable offset is the same.
+ * Other replicas see all that is written, synced or not (`replication/serve.ts`); that the high watermark has moved
+ * they hear with their next answer. A replica that follows serves clients too (KIP-392).
+ */
+import { assert } from '../../lib/assert.ts';
+import { setDeadline } from '../../lib/heap.ts';
+import type { Env, Outbox } from '../../lib/world.ts';
+import { READ_BYTES_MAX } from '../../log/cold.ts';
+import { readLog } from '../../log/log.ts';
+import { writtenEnd } from '../../log/settle.ts';
+import type { ReadOutcome } from '../../log/types.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { FetchResponse } from '../../protocol/messages/01-fetch.ts';
+import {
+  type Asked,
+  judgeClient,
+  judgeReader,
+  judgeReplica,
+  preferredReplica,
+  type Verdict,
+} from '../../replication/serve.ts';
+import { answer, release } from '../answers.ts';
+import { mayBeReplaced } from '../contact.ts';
+import type { Node, Partition } from '../state.ts';
+import { readOn } from './fetch-ahead.ts';
+import {
+  bindSubscription,
+  dropSession,
+  type Fetch,
+  type FetchAnswer,
+  type FetchSlot,
+  markDirty,
+  nextDirty,
+  type Subscription,
+} from './fetch-sessions.ts';
+import { currentLeader, endpointsOf, missingError } from './leaders.ts';
+import { highWatermarkOf } from './partition-role.ts';
+import { touch } from './partitions.ts';
+
+const KEY = 1;
+const READ_COMMITTED = 1;
+/** The first version whose answers name the leader that a client should ask (KIP-951). */
+const CURRENT_LEADER_SINCE = 16;
+/** The first version in which clients may be sent to a follower (KIP-392). */
+const NEARBY_SINCE = 11;
+/** The end of Kafka's name for the selector of replicas by rack. */
+const RACK_AWARE = 'RackAwareReplicaSelector';
+const NO_EPOCH = { epoch: -1, endOffset: -1 };
+const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
+const NO_SNAPSHOT = { endOffset: -1, epoch: -1 };
+const NO_ENDPOINTS: FetchResponse['nodeEndpoints'] = [];
+const NO_RECORDS = new Uint8Array(0);
+
+/** Visits what is dirty; answers, parks, or waits for files. The stage that the fetch is in then. */
+export function collect(node: Node, env: Env, fetch: Fetch, out: Outbox): Fetch['stage'] {
+  const { session } = fetch;
+  fetch.stage = 'collecting';
+  fetch.slots = [];
+  fetch.bytes = 0;
+  fetch.hasErrors = false;
+  const most = Math.min(budgetLeft(node), fetch.maxBytes);
+  let left = most;
+  // Partitions that go back to the end of the queue are not visited twice.
+  for (let visits = session.dirty.size; visits > 0; visits--) {
+    if (left <= 0 && fetch.bytes > 0 && !fetch.isFull) break;
+    const subscription = nextDirty(session);
+    if (subscription === undefined) break;
+    const slot = visit(node, env, fetch, subscription, left, out);
+    if (slot === null) continue;
+    fetch.slots.push(slot);
+    markDirty(subscription);
+    left = most - fetch.bytes;
+  }
+  if (fetch.pendingReads > 0) fetch.stage = 'reading';
+  else decide(node, env, fetch);
+  return fetch.stage;
+}
+
+/** The read of a partition's log has ended: the slot that waited for it, if one did. */
+export function takeRead(node: Node, partition: Partition, ticket: number, outcome: ReadOutcome): FetchSlot | null {
+  const slot = partition.reads?.get(ticket);
+  if (slot === undefined) return null;
+  partition.reads?.delete(ticket);
+  if (partition.reads?.size === 0) partition.reads = null;
+  const { fetch } = slot;
+  charge(node, slot, -slot.readingBytes);
+  fill(fetch, slot.answer, outcome);
+  fetch.pendingReads -= 1;
+  // What was read is answered: reading it again for a larger minimum would cost more than another request.
+  if (fetch.pendingReads === 0 && fetch.stage === 'reading') finishFetch(node, fetch);
+  return slot;
+}
+
+/** A partition's high watermark has moved by batches of so many bytes: its readers may have something to fetch. */
+export function markCommitted(node: Node, partition: Partition, sizeBytes: number): void {
+  const { subscriptions } = partition;
+  for (let i = 0; i < subscriptions.length; i++) {
+    const subscription = subscriptions[i]!;
+    markDirty(subscription);
+    if (!subscription.session.isReplica) nourish(node, subscription.session.parked, sizeBytes);
+  }
+}
+
+/** The disk may have taken batches of a partition that other replicas follow: they may have something to fetch. */
+export function markWritten(node: Node, partition: Partition): void {
+  const { subscriptions, appendedBytes, log } = partition;
+  const end = writtenEnd(log);
+  if (end <= partition.toldEnd) return;
+  partition.toldEnd = end;
+  partition.appendedBytes = 0;
+  for (let i = 0; i < subscriptions.length; i++) {
+    const subscription = subscriptions[i]!;
+    if (!subscription.session.isReplica) continue;
+    markDirty(subscription);
+    nourish(node, subscription.session.parked, appendedBytes);
+  }
+}
+
+/** There are so many bytes more for a fetch that waits. */
+function nourish(node: Node, fetch: Fetch | null, sizeBytes: number): void {
+  if (fetch === null || fetch.stage !== 'parked') return;
+  fetch.bytes += sizeBytes;
+  if (fetch.bytes >= fetch.minBytes) ripen(node, fetch);
+}
+
+/** The partition has another leader, or the same under another epoch: whoever reads it hears of that at once. */
+export function markMoved(node: Node, partition: Partition): void {
+  for (const subscription of partition.subscriptions) {
+    markDirty(subscription);
+    const { parked } = subscription.session;
+    if (parked !== null) ripen(node, parked);
+  }
+}
+
+/** The fetch is to be answered before the step ends, with what there is. */
+export function ripen(node: Node, fetch: Fetch): void {
+  if (fetch.stage !== 'parked') return;
+  fetch.stage = 'ripe';
+  unpark(node, fetch);
+  node.ripe.push(fetch);
+}
+
+/** The last visit: whatever is there now is the answer, unless files have to be read. */
+export function harvest(node: Node, env: Env, fetch: Fetch, out: Outbox): void {
+  if (fetch.stage !== 'ripe') return;
+  if (collect(node, env, fetch, out) === 'parked') {
+    unpark(node, fetch);
+    finishFetch(node, fetch);
+  }
+}
+
+/** The connection is gone: the fetch ends without an answer, its session stays. */
+export function cancelFetch(node: Node, fetch: Fetch): void {
+  unpark(node, fetch);
+  if (fetch.stage !== 'reading') finishFetch(node, fetch);
+}
+
+/** What the node's budget of answers leaves, bytes: unsent answers and reads, ahead ones too, are spent of it. */
+export function budgetLeft(node: Node): number {
+  return node.config['tidemark.responses.max.bytes'] - node.responseBytes - node.readingBytes - node.aheadBytes;
+}
+
+/** Charges what a read may bring before it comes, or gives it back; a cancelled fetch gives back when its read ends. */
+function charge(node: Node, slot: FetchSlot, sizeBytes: number): void {
+  const { connection } = slot.fetch.request;
+  slot.readingBytes += sizeBytes;
+  node.readingBytes += sizeBytes;
+  if (connection !== null) connection.readingBytes += sizeBytes;
+}
+
+/** With the budget spent, a connection that already has something to come has to wait for it. */
+function mustWait(node: Node, { request: { connection } }: Fetch): boolean {
+  if (budgetLeft(node) > 0) return false;
+  return connection === null || connection.unsentBytes + connection.readingBytes > 0;
+}
+
+/** What there is to say about a partition; null when there is no news. */
+function visit(
+  node: Node,
+  env: Env,
+  fetch: Fetch,
+  subscription: Subscription,
+  left: number,
+  out: Outbox,
+): FetchSlot | null {
+  const { asked } = subscription;
+  const partition = subscription.partition ?? findPartition(node, subscription);
+  if (partition === null) {
+    const { topicId, topic, index } = subscription;
+    const error = missingError(node, subscription.session.usesTopicIds ? { topicId } : { name: topic }, index);
+    const slot = refuse(node, fetch, subscription, error);
+    slot.answer.abortedTransactions = [];
+    return slot;
+  }
+  const verdict = judge(fetch, partition, asked);
+  if (verdict.kind === 'error') return refuse(node, fetch, subscription, verdict.error);
+  if (verdict.kind === 'diverging') {
+    const slot = blank(fetch, subscription, partition);
+    slot.answer.divergingEpoch = { epoch: verdict.epoch, endOffset: verdict.endOffset };
+    fetch.hasErrors = true; // News that must not wait for bytes.
+    return slot;
+  }
+  const nearer = fetch.rackId === '' ? -1 : nearerReplica(node, partition, fetch.rackId, asked.fetchOffset);
+  if (nearer >= 0) {
+    const slot = blank(fetch, subscription, partition);
+    slot.answer.preferredReadReplica = nearer;
+    fetch.hasErrors = true; // As above.
+    return slot;
+  }
+  const isAtEnd = asked.fetchOffset >= verdict.upTo;
+  if (isAtEnd && fetch.replicaId < 0 && mayBeReplaced(node, env.nowMs, partition.leader)) {
+    return refuse(node, fetch, subscription, ErrorCode.NOT_LEADER_OR_FOLLOWER);
+  }
+  const hasNews =
+    fetch.isFull ||
+    highWatermarkOf(partition) !== subscription.toldHighWatermark ||
+    partition.log.start !== subscription.toldLogStart;
+  if (isAtEnd) return hasNews ? blank(fetch, subscription, partition) : null;
+  return readSome(node, env, fetch, subscription, partition, verdict.upTo, left, out);
+}
+
+/** Clients of older versions read from leaders only: they do not know that there is another choice. */
+function judge(fetch: Fetch, { leader, followed }: Partition, asked: Asked): Verdict {
+  if (fetch.replicaId >= 0) return judgeReplica(leader, fetch.replicaId, asked);
+  if (followed !== null && fetch.request.version >= NEARBY_SINCE) return judgeReader(followed, asked);
+  return judgeClient(leader, asked);
+}
+
+/** A replica in the client's rack that it should rather read from; -1 for none. */
+function nearerReplica(node: Node, { leader }: Partition, rackId: string, offset: number): number {
+  if (leader.inSync === null || !isRackAware(node.config['replica.selector.class'])) return -1;
+  return preferredReplica(leader, node.image.cluster.brokers, rackId, offset);
+}
+
+function isRackAware(selector: string | null): boolean {
+  return selector?.endsWith(RACK_AWARE) === true;
+}
+
+function readSome(
+  node: Node,
+  env: Env,
+  fetch: Fetch,
+  subscription: Subscription,
+  partition: Partition,
+  upTo: number,
+  left: number,
+  out: Outbox,
+): FetchSlot | null {
+  const { asked } = subscription;
+  const slot = blank(fetch, subscription, partition);
+  const isFirst = fetch.bytes === 0;
+  const most = Math.min(asked.partitionMaxBytes, left);
+  if (most <= 0 && (!isFirst || mustWait(node, fetch))) return slot;
+  const outcome = readLog(
+    partition.log,
+    env,
+    {
+      offset: asked.fetchOffset,
+      sizeBytesMax: Math.max(most, 0),
+      upTo,
+      minOne: isFirst,
+    },
+    out,
+  );
+  touch(node, partition);
+  if (outcome.kind === 'pending') {
+    partition.reads ??= new Map();
+    partition.reads.set(outcome.ticket, slot);
+    fetch.pendingReads += 1;
+    fetch.bytes += most > 0 ? most : 1; // Reserved: how much it will be is not known yet.
+    const oneBatch = isFirst ? partition.log.config.messageBytesMax : 0;
+    charge(node, slot, Math.max(Math.min(most, READ_BYTES_MAX), oneBatch));
+  } else {
+    fill(fetch, slot.answer, outcome);
+    readOn(node, partition, slot, outcome);
+  }
+  return slot;
+}
+
+/** A topic may have been created since the client first asked. */
+function findPartition(node: Node, subscription: Subscription): Partition | null {
+  const { session, topic, topicId, index } = subscription;
+  const found = session.usesTopicIds ? node.topics.byId.get(topicId) : node.topics.byName.get(topic);
+  const partition = found?.partitions[index] ?? null;
+  if (partition !== null) bindSubscription(subscription, partition);
+  return partition;
+}
+
+function fill(fetch: Fetch, reply: FetchAnswer, outcome: ReadOutcome): void {
+  assert(outcome.kind !== 'pending', 'a read that ended is not pending');
+  if (outcome.kind === 'error') {
+    reply.errorCode = outcome.error as ErrorCode;
+    reply.highWatermark = -1;
+    reply.lastStableOffset = -1;
+    fetch.hasErrors = true;
+    return;
+  }
+  // The schema's type is that of what is read; the writer takes parts and cuts the frame around them.
+  (reply as { records: unknown }).records = outcome.parts;
+  fetch.bytes += outcome.sizeBytes;
+}
+
+function blank(fetch: Fetch, subscription: Subscription, partition: Partition): FetchSlot {
+  return slotOf(fetch, subscription, ErrorCode.NONE, highWatermarkOf(partition), partition.log.start);
+}
+
+/** With the error, where it helps: who leads as far as this node knows (KIP-951). */
+function refuse(node: Node, fetch: Fetch, subscription: Subscription, error: ErrorCode): FetchSlot {
+  fetch.hasErrors = true;
+  const slot = slotOf(fetch, subscription, error, -1, -1);
+  const isMoved = error === ErrorCode.NOT_LEADER_OR_FOLLOWER || error === ErrorCode.FENCED_LEADER_EPOCH;
+  if (!isMoved || fetch.request.version < CURRENT_LEADER_SINCE) return slot;
+  const { session, topicId, topic, index } = subscription;
+  slot.answer.currentLeader = currentLeader(node, session.usesTopicIds ? { topicId } : { name: topic }, index);
+  return slot;
+}
+
+function slotOf(
+  fetch: Fetch,
+  subscription: Subscription,
+  error: ErrorCode,
+  highWatermark: number,
+  logStartOffset: number,
+): FetchSlot {
+  const reply: FetchAnswer = {
+    partitionIndex: subscription.index,
+    errorCode: error,
+    highWatermark,
+    lastStableOffset: highWatermark,
+    logStartOffset,
+    divergingEpoch: NO_EPOCH,
+    currentLeader: NO_LEADER,
+    snapshotId: NO_SNAPSHOT,
+    abortedTransactions: fetch.isolationLevel === READ_COMMITTED && error === ErrorCode.NONE ? [] : null,
+    preferredReadReplica: -1,
+    records: NO_RECORDS,
+  };
+  return { fetch, subscription, answer: reply, readingBytes: 0 };
+}
+
+/** Enough, or not: answers or parks. */
+function decide(node: Node, env: Env, fetch: Fetch): void {
+  const isEnough =
+    fetch.hasErrors ||
+    fetch.bytes >= fetch.minBytes ||
+    fetch.untilMs <= env.nowMs ||
+    fetch.session.subscriptions.size === 0 ||
+    node.stage !== 'serving';
+  if (isEnough) {
+    finishFetch(node, fetch);
+    return;
+  }
+  assert(fetch.session.parked === null, 'a session has one parked fetch');
+  fetch.stage = 'parked';
+  fetch.slots = [];
+  // What was asked is in the session; a long poll must not hold the budget for requests.
+  release(node, fetch.request);
+  fetch.session.parked = fetch;
+  setDeadline(node.deadlines, fetch, fetch.untilMs);
+}
+
+function unpark(node: Node, fetch: Fetch): void {
+  setDeadline(node.deadlines, fetch, Number.POSITIVE_INFINITY);
+  if (fetch.session.parked === fetch) fetch.session.parked = null;
+}
+
+function finishFetch(node: Node, fetch: Fetch): void {
+  assert(fetch.pendingReads === 0, 'a fetch is answered before its files were read');
+  fetch.stage = 'done';
+  const { session, request, slots } = fetch;
+  const responses: FetchResponse['responses'] = [];
+  let leaders: Set<number> | null = null;
+  let last: FetchResponse['responses'][number] | null = null;
+  for (let i = 0; i < slots.length; i++) {
+    const { subscription, answer: reply } = slots[i]!;
+    const isSame = last !== null && last.topic === subscription.topic && last.topicId === subscription.topicId;
+    if (last === null || !isSame) {
+      last = { topic: subscription.topic, topicId: subscription.topicId, partitions: [] };
+      responses.push(last);
+    }
+    last.partitions.push(reply);
+    const { leaderId } = reply.currentLeader; // A replica has an image that says where its leader is.
+    if (leaderId >= 0 && fetch.replicaId < 0) leaders = (leaders ?? new Set<number>()).add(leaderId);
+    subscription.toldHighWatermark = reply.highWatermark;
+    subscription.toldLogStart = reply.logStartOffset;
+  }
+  fetch.slots = [];
+  const nodeEndpoints = leaders === null ? NO_ENDPOINTS : endpointsOf(node, request.connection, leaders);
+  const errorCode = ErrorCode.NONE;
+  answer(node, request, KEY, { throttleTimeMs: 0, errorCode, sessionId: session.id, responses, nodeEndpoints });
+  if (session.id === 0) dropSession(node.sessions, session);
+}
