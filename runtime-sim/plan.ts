@@ -65,12 +65,22 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
   };
 }
 
+const ALONE: ClusterPlan = {
+  nodes: 1,
+  replicas: 1,
+  inSyncMin: 1,
+  allowsUnclean: false,
+  tailPpm: 0,
+  hasRacks: false,
+  racks: 1,
+};
+
 function drawCluster(dice: Dice, { cluster }: Scenario): ClusterPlan {
-  if (cluster === undefined) return { nodes: 1, replicas: 1, inSyncMin: 1, tailPpm: 0, hasRacks: false, racks: 1 };
-  const { nodes, replicas, inSyncMin } = cluster;
+  if (cluster === undefined) return ALONE;
+  const { nodes, replicas, inSyncMin, allowsUnclean = false } = cluster;
   const tailPpm = pick(dice, SITE.plan, ENTITY.cluster, cluster.tailPpm);
   const hasRacks = cluster.racks !== undefined || chance(dice, SITE.plan, ENTITY.cluster, 500_000);
-  return { nodes, replicas, inSyncMin, tailPpm, hasRacks, racks: cluster.racks ?? nodes };
+  return { nodes, replicas, inSyncMin, allowsUnclean, tailPpm, hasRacks, racks: cluster.racks ?? nodes };
 }
 
 function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerPlan {

@@ -91,11 +91,12 @@ function prepare(options: RunOptions, plan: Plan): Run {
   }
   if (nodes.length === 1) addClients(world, observer, plan, 0);
   const checks = nodes.map(createNodeChecks);
+  const elections = createElectionNotes(plan.cluster.allowsUnclean);
   const cast = {
     nodes,
     checks,
-    onlooker: createOnlooker(),
-    elections: createElectionNotes(),
+    onlooker: createOnlooker(history, elections),
+    elections,
     held: new Set<number>(),
     compareAtUs: 0,
   };
@@ -110,16 +111,17 @@ function onStart({ world, troubles, checks }: Run, actor: Actor): void {
 }
 
 /** Each node is checked where machines are; who looks at leads, or at several nodes, always judges promises. */
-function onStepped({ world, checks, nodes, onlooker, history, elections }: Run, actor: Actor): void {
+function onStepped(run: Run, actor: Actor): void {
+  const { world, checks, nodes, onlooker, history, elections } = run;
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
-  if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env);
+  if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env, elections.isUncleanAllowed);
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
   if (nodes.length === 1) return;
-  lookAt(onlooker, history, actor);
   noteElections(elections, node.image, world.env.reached);
+  lookAt(onlooker, history, actor, world.nowUs);
 }
 
 function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
@@ -157,6 +159,7 @@ function diskFigures(nodes: readonly Actor[]): (name: keyof DiskFigures) => numb
 
 function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult {
   const { world, history, observer, nodes, troubles } = run;
+  if (history.losses.some((loss) => loss.fromOffset < loss.toOffset)) world.env.reached('sim.lost_by_election');
   const judgement = judge(history);
   const without = new Set(scenario.without ?? []);
   const violations = judgement.violations.filter((violation) => !without.has(violation.checker));

@@ -46,7 +46,7 @@ export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): 
     runUntil(world, Math.min(untilUs, world.nowUs + LOOK_US), hooks);
     if (world.nowUs >= run.compareAtUs) {
       run.compareAtUs = world.nowUs + COMPARE_US;
-      compareAll(run.onlooker, run.history, nodes);
+      compareAll(run.onlooker, run.history, nodes, false);
     }
     if (isSo()) return true;
   }

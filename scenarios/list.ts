@@ -7,10 +7,12 @@ import { CLEAN_RESTART } from './clean-restart.ts';
 import { CRASH_IDEMPOTENT } from './crash-idempotent.ts';
 import { CRASH_IN_RECOVERY } from './crash-in-recovery.ts';
 import { CRASH_PLAIN } from './crash-plain.ts';
+import { ELECTION_ON_REQUEST } from './election-on-request.ts';
 import { FAILED_SYNC } from './failed-sync.ts';
 import { FULL_DISK } from './full-disk.ts';
 import { GRACEFUL_DEGRADATION } from './graceful-degradation.ts';
 import { LATE_DUPLICATES } from './late-duplicates.ts';
+import { LONG_ABSENCE } from './long-absence.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
 import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
 import { POWER_LOSS } from './power-loss.ts';
@@ -26,6 +28,7 @@ import { THREE_CONTROLLER_LOSS } from './three-controller-loss.ts';
 import { THREE_CRASH } from './three-crash.ts';
 import { THREE_PARTITIONS } from './three-partitions.ts';
 import { THREE_SWARM } from './three-swarm.ts';
+import { UNCLEAN_ELECTION } from './unclean-election.ts';
 
 /** All scenarios. Only append: a seed draws by place. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -53,6 +56,9 @@ export const SCENARIOS: readonly Scenario[] = [
   THREE_CRASH,
   THREE_PARTITIONS,
   RACK_LOSS,
+  UNCLEAN_ELECTION,
+  ELECTION_ON_REQUEST,
+  LONG_ABSENCE,
 ];
 
 /**

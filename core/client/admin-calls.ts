@@ -40,6 +40,8 @@ export type AdminRequest =
       readonly changes: readonly ConfigChange[];
     }
   | { readonly kind: 'deleteRecords'; readonly topic: string; readonly partition: number; readonly offset: number }
+  /** Unclean: whoever is there, though records may be lost; else the preferred replica. */
+  | { readonly kind: 'electLeader'; readonly topic: string; readonly partition: number; readonly isUnclean: boolean }
   | { readonly kind: 'describeTopic'; readonly topic: string }
   | {
       readonly kind: 'describeConfigs';
@@ -92,6 +94,7 @@ const KEYS = {
   createPartitions: 37,
   alterConfigs: 44,
   deleteRecords: 21,
+  electLeader: 43,
   describeTopic: 75,
   describeConfigs: 32,
   listOffset: 2,
@@ -99,6 +102,9 @@ const KEYS = {
 
 /** The first version of DeleteTopics that takes topics as a structure. */
 const TOPIC_STATES_SINCE = 6;
+/** Kafka's numbers of the kinds of elections. */
+const PREFERRED = 0;
+const UNCLEAN = 1;
 const LATEST = -1;
 const EARLIEST = -2;
 /** Pages are not asked for: this many partitions of one topic are described. */
@@ -152,6 +158,11 @@ export function callAdmin(
       const partitions = [{ partitionIndex: request.partition, offset: request.offset }];
       const body = { topics: [{ name: request.topic, partitions }], timeoutMs: patienceMs };
       return callPeer(channel, env, peer, { apiKey: KEYS.deleteRecords, version, body }, out);
+    }
+    case 'electLeader': {
+      const topicPartitions = [{ topic: request.topic, partitions: [request.partition] }];
+      const body = { electionType: request.isUnclean ? UNCLEAN : PREFERRED, topicPartitions, timeoutMs: patienceMs };
+      return callPeer(channel, env, peer, { apiKey: KEYS.electLeader, version, body }, out);
     }
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
@@ -223,6 +234,11 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
     case 'deleteRecords': {
       const partition = answerBody(event, KEYS.deleteRecords).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.lowWatermark ?? -1 });
+    }
+    case 'electLeader': {
+      const { errorCode, replicaElectionResults } = answerBody(event, KEYS.electLeader);
+      const partition = replicaElectionResults[0]?.partitionResult[0];
+      return answered(errorCode || partition?.errorCode, partition?.errorMessage, {});
     }
     case 'describeTopic': {
       const topic = answerBody(event, KEYS.describeTopic).topics[0];
