@@ -101,22 +101,34 @@ function leftOf(ids: readonly number[], one: number, other: number): readonly nu
   return left;
 }
 
+/** What is the same for all topics while a broker's coming or going is looked at. */
+interface Look {
+  readonly image: MetadataImage;
+  readonly upheaval: Upheaval;
+  readonly common: ChangeRules;
+  readonly known: Map<readonly number[], readonly number[]>;
+  readonly records: MetadataRecord[];
+}
+
 /** Adds to `records` what becomes of the partitions. */
 export function addPartitionChanges(controller: Controller, upheaval: Upheaval, records: MetadataRecord[]): void {
   const { image } = controller;
+  const look: Look = { image, upheaval, common: commonRules(controller, upheaval), known: new Map(), records };
+  // A function of its own, called once a topic: it is compiled before the first broker's failure is over.
+  for (const topic of mapValues(image.topics.byId)) addTopicChanges(look, topic);
+}
+
+function addTopicChanges({ image, upheaval, common, known, records }: Look, topic: TopicImage): void {
   const { leaving, unclean } = upheaval;
-  const common = commonRules(controller, upheaval);
-  const known = new Map<readonly number[], readonly number[]>();
-  for (const topic of mapValues(image.topics.byId)) {
-    let rules: ChangeRules | null = null;
-    for (let index = 0; index < topic.partitions.length; index++) {
-      const partition = topic.partitions[index];
-      if (partition === undefined || !isTouched(partition, upheaval)) continue;
-      rules ??= rulesFor(image, topic, common);
-      const isr = without(known, partition.isr, leaving, unclean);
-      const change = changeOf(topic.id, index, partition, rules, { isr, uncleanBroker: unclean });
-      if (change !== null) records.push(change);
-    }
+  const { partitions } = topic;
+  let rules: ChangeRules | null = null;
+  for (let index = 0; index < partitions.length; index++) {
+    const partition = partitions[index];
+    if (partition === undefined || !isTouched(partition, upheaval)) continue;
+    rules ??= rulesFor(image, topic, common);
+    const isr = without(known, partition.isr, leaving, unclean);
+    const change = changeOf(topic.id, index, partition, rules, { isr, uncleanBroker: unclean });
+    if (change !== null) records.push(change);
   }
 }
 
