@@ -28,8 +28,8 @@ import {
   type Verdict,
 } from '../../replication/serve.ts';
 import { answer, release } from '../answers.ts';
-import { mayBeReplaced } from '../contact.ts';
 import type { Node, Partition } from '../state.ts';
+import { mayBeReplaced } from './contact.ts';
 import { readOn } from './fetch-ahead.ts';
 import {
   bindSubscription,

@@ -5,9 +5,9 @@
 import { aliveEndPoint } from '../../metadata/describe-topics.ts';
 import { type PartitionImage, type TopicImage, topicById, topicByName } from '../../metadata/image.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
-import { lingeringBrokers } from '../absent.ts';
 import { addressFor, listenerName } from '../addresses.ts';
 import type { Connection, Node } from '../state.ts';
+import { lingeringBrokers } from './absent.ts';
 
 /** A topic, by whichever name the client uses. */
 export type TopicKey = { readonly topicId: string } | { readonly name: string };
