@@ -7,6 +7,7 @@
  * those of Apache Kafka 4.4, with two holes closed that its rules leave (see `checkSequence` and `undoAppend`). A
  * crash loses the entries; they come back from the newest snapshot and the batches after it.
  */
+import { baseOffset, baseSequence, lastOffset, lastSequence, maxTimestamp } from '../protocol/batch.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 
 /** A batch that was appended. */
@@ -17,6 +18,17 @@ export interface ProducerBatch {
   readonly lastOffset: number;
   /** Its largest timestamp, ms. */
   readonly timestampMs: number;
+}
+
+/** The batch that lies at `at` in the bytes of a log. */
+export function producerBatchAt(view: DataView, at: number): ProducerBatch {
+  return {
+    firstSequence: baseSequence(view, at),
+    lastSequence: lastSequence(view, at),
+    baseOffset: baseOffset(view, at),
+    lastOffset: lastOffset(view, at),
+    timestampMs: maxTimestamp(view, at),
+  };
 }
 
 /** What is known of one producer. */
