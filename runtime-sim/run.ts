@@ -23,8 +23,9 @@ import type { RunResult } from './result.ts';
 import type { Run } from './running.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
-import { fireTrouble, restartUs, troubleStart } from './trouble/fire.ts';
+import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fire.ts';
 import { END, type Troubles } from './trouble/troubles.ts';
+import { createWitness, type Scene, takeAcknowledged, testify } from './witness.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
@@ -66,12 +67,14 @@ function prepare(options: RunOptions, plan: Plan): Run {
   world.network.mood.tailPpm = plan.cluster.tailPpm;
   const history = createHistory(partitionsOf(plan), plan.cluster.nodes > 1);
   const reached = (mark: string): void => world.env.reached(mark);
-  const observer = createObserver(history, world, reached);
+  const observer = createObserver(history, world, reached, (send) => takeAcknowledged(sceneOf(run), send));
   const nodes = addNodes(world, plan);
   const troubles: Troubles = {
     plan,
     nodes: nodes.map(({ actor }) => actor),
     struck: new Map(),
+    ambushes: 0,
+    rareSteps: 0,
     isHealed: false,
     endings: new Map(),
     nextEnd: END,
@@ -97,6 +100,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     checks,
     onlooker: createOnlooker(history, elections),
     elections,
+    witness: createWitness(),
     held: new Set<number>(),
     compareAtUs: 0,
   };
@@ -116,12 +120,20 @@ function onStepped(run: Run, actor: Actor): void {
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
-  if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env, elections.isUncleanAllowed);
+  // What checks come by is no path of the node's.
+  const env = { ...world.env, reached: () => {} };
+  if (world.checks) checkAfterStep(ofNode, node, actor.disk, env, elections.isUncleanAllowed);
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
+  springAmbush(world, run.troubles, actor);
   if (nodes.length === 1) return;
   noteElections(elections, node.image, world.env.reached);
-  lookAt(onlooker, history, actor, world.nowUs);
+  testify(sceneOf(run), actor, lookAt(onlooker, history, actor, world.nowUs));
+}
+
+function sceneOf({ witness, history, nodes, elections, world, plan }: Run): Scene {
+  const { inSyncMin } = plan.cluster;
+  return { witness, history, nodes, nowUs: world.nowUs, inSyncMin, mayLose: elections.isUncleanAllowed };
 }
 
 function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {

@@ -10,6 +10,7 @@ import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
 import type { Troubles } from './trouble/troubles.ts';
+import type { Witness } from './witness.ts';
 import type { Observer } from './workload/observer.ts';
 import { type Hooks, runUntil, type World } from './world.ts';
 
@@ -26,6 +27,7 @@ export interface Run {
   readonly checks: readonly NodeChecks[];
   readonly onlooker: Onlooker;
   readonly elections: ElectionNotes;
+  readonly witness: Witness;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;
   /** When replicas are compared next. */

@@ -7,6 +7,7 @@
 export type Family =
   | 'crash'
   | 'powerLoss'
+  | 'ambush'
   | 'recoveryCrash'
   | 'cleanStop'
   | 'fullDisk'

@@ -20,5 +20,7 @@ export const THREE_CONTROLLER_LOSS: Scenario = {
     { family: 'crash', every: [4_000, 12_000], on: 'leader' },
     { family: 'recoveryCrash', every: [10, 40] },
     { family: 'slowDisk', every: [4_000, 12_000] },
+    { family: 'ambush', every: [1_000, 5_000] },
+    { family: 'blackout', every: [4_000, 12_000] },
   ],
 };
