@@ -57,7 +57,7 @@ describe('the daemon', () => {
     expect(fs.readdirSync(daemon.folder)).toContain('.kafka_cleanshutdown');
   });
 
-  test('that stands still is killed by its watchdog, which says so; one that stops takes its watchdog along', async () => {
+  test('that stands still is killed by its watchdog; one that stops takes its watchdog along', async () => {
     const watched = { 'tidemark.watchdog.timeout.ms': '600' };
     const hung = await start(watched);
     hung.process.kill('SIGSTOP');

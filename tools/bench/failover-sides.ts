@@ -48,7 +48,7 @@ const WHOLE_TIMEOUT_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 const CREATE_TOPICS = 19;
 
-/** Starts the three with their defaults but for what a topic of three replicas needs; `ours` are settings of our nodes. */
+/** Starts three with their defaults, but for what a topic of three replicas needs; `ours` are settings of our nodes. */
 export async function startFailoverSide(
   name: ClusterSideName,
   parentFolder: string,

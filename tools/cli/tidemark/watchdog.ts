@@ -13,7 +13,7 @@ import { spawn } from 'node:child_process';
 /** Ticks in the time that a node may stand still. */
 const TICKS = 20;
 
-/** Watches this process until it ends; kills it when it has stood still for `timeoutMs`. `lost` is called if it can not. */
+/** Kills this process when it has stood still for `timeoutMs`. `lost` is called when nobody watches any more. */
 export function startWatchdog(timeoutMs: number, lost: (reason: string) => void): void {
   const tickMs = Math.ceil(timeoutMs / TICKS);
   const program = `(${watch.toString()})(${process.pid}, ${tickMs}, ${TICKS})`;
