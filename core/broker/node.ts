@@ -34,7 +34,7 @@ import { createLifecycle, wakeLifecycle } from './control/lifecycle.ts';
 import { checkPeers, createPeers, settlePeers, stepPeers, wakePeers } from './control/peers.ts';
 import { createProducerIds } from './control/producer-ids.ts';
 import { createContact } from './partitions/contact.ts';
-import { harvest, ripen } from './partitions/fetch.ts';
+import { harvest, wakeFetch } from './partitions/fetch.ts';
 import { beginAhead } from './partitions/fetch-ahead.ts';
 import { checkSession, createSessions } from './partitions/fetch-sessions.ts';
 import { createFollowers, pumpFollowers, wakeFollowers } from './partitions/followers.ts';
@@ -319,7 +319,7 @@ function wakeMachine(node: Node, env: Env, machine: Waking, out: Outbox): void {
       wakePartition(node, env, machine, out);
       break;
     case 'fetch':
-      ripen(node, machine);
+      wakeFetch(node, env, machine, out);
       break;
     case 'checkpoints':
       wakeCheckpoints(node, env, out);

@@ -124,7 +124,7 @@ export function settlePartition(node: Node, env: Env, partition: Partition): voi
       noteCommitted(node, partition, sizeBytes);
       markCommitted(node, partition, sizeBytes);
     }
-    if (leader.inSync !== null) markWritten(node, partition);
+    if (leader.inSync !== null) markWritten(node, env, partition);
     leaderMs = settleInSync(node, env, partition);
   }
   const { awaited } = node.checkpoints.starts;
