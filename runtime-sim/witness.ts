@@ -27,6 +27,8 @@ import type { ReplicaSight } from '../core/verify/replicas.ts';
 import {
   createReignJudge,
   createVoteJudge,
+  type Following,
+  judgeCandidacy,
   type ReignJudge,
   seeReign,
   seeVote,
@@ -56,6 +58,8 @@ export interface Witness {
   /** By lead of a quorum: the high watermark that was seen last. */
   readonly reached: Map<object, number>;
   readonly votes: VoteJudge;
+  /** By node. */
+  readonly followings: Map<number, Following>;
   /** Votes that were looked at. */
   readonly counted: Set<string>;
   readonly reigns: ReignJudge;
@@ -72,6 +76,7 @@ export function createWitness(): Witness {
     image: null,
     reached: new Map(),
     votes: createVoteJudge(),
+    followings: new Map(),
     counted: new Set(),
     reigns: createReignJudge(),
     calmEpoch: -1,
@@ -255,7 +260,14 @@ function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
     const patienceUs = 1_500 * peers.times.fetchTimeoutMs + LATE_NEWS_US_MAX;
     note(scene, seeReign(witness.reigns, { node, epoch, nowUs, patienceUs }));
   }
+  noteFollowing(scene, node, raft);
   if (campaign === null || raft.role !== 'candidate') return;
+  if (!witness.counted.has(`${epoch} ${node} ${node}`)) {
+    const followings = [...witness.followings.values()].filter((one) => nodes[one.node - 1]?.down === null);
+    const answerUsMax = 1_500 * peers.times.requestTimeoutMs;
+    const voters = raft.quorum.voters.length;
+    note(scene, judgeCandidacy({ candidate: node, epoch, nowUs, voters, followings, answerUsMax }));
+  }
   for (const voter of [node, ...campaign.granted]) {
     const key = `${epoch} ${node} ${voter}`;
     if (witness.counted.has(key)) continue;
@@ -265,6 +277,14 @@ function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
     const kept = keptVote(disk, metadataFolder(FOLDER));
     note(scene, seeVote(witness.votes, { epoch, voter, candidate: node, kept }));
   }
+}
+
+function noteFollowing({ witness, nowUs }: Scene, node: number, { lead, follow, leaderId, epoch }: Raft): void {
+  const leader = lead !== null ? node : follow?.hasFetched === true ? leaderId : -1;
+  const before = witness.followings.get(node);
+  if (before?.leader === leader && before.epoch === epoch) return;
+  if (leader >= 0) witness.followings.set(node, { node, leader, epoch, sinceUs: nowUs });
+  else if (before !== undefined) witness.followings.delete(node);
 }
 
 /** When all is well, or one node is gone for good and given up, a leader that most can hear is left in peace. */

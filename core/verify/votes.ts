@@ -56,6 +56,43 @@ function complaint(checker: string, sentence: string): Complaint {
   return { checker, promise: 2, partition: -1, sentence };
 }
 
+/** A member that leads, or hears the leader whom it follows, without a break. */
+export interface Following {
+  readonly node: number;
+  /** Itself, where it leads. */
+  readonly leader: number;
+  readonly epoch: number;
+  readonly sinceUs: number;
+}
+
+/** A member that stands for election, and who follows whom then. */
+export interface Candidacy {
+  readonly candidate: number;
+  readonly epoch: number;
+  readonly nowUs: number;
+  /** How many voters there are. */
+  readonly voters: number;
+  readonly followings: readonly Following[];
+  /** No answer to the question whether one would be elected comes later than that. Microseconds. */
+  readonly answerUsMax: number;
+}
+
+/** Nobody stands for election while a majority hears a leader and has heard it for long (KIP-996, pre-vote). */
+export function judgeCandidacy(candidacy: Candidacy): Complaint | null {
+  const { candidate, epoch, nowUs, voters, followings, answerUsMax } = candidacy;
+  const known = followings.filter(({ sinceUs }) => nowUs - sinceUs > answerUsMax);
+  for (const { node: leader, leader: self, epoch: led } of known) {
+    if (leader !== self || led >= epoch) continue;
+    const following = known.filter((one) => one.leader === leader && one.epoch === led);
+    if (2 * following.length <= voters) continue;
+    const nodes = following.map(({ node }) => node).join(', ');
+    const stands = `node ${candidate} stands for election in epoch ${epoch}`;
+    const sentence = `${stands}, while nodes ${nodes} hear node ${leader}`;
+    return { checker: 'unseats', promise: 6, partition: -1, sentence };
+  }
+  return null;
+}
+
 /** A member that leads, seen after a step of it. */
 export interface SeenLeader {
   readonly node: number;

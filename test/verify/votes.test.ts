@@ -1,6 +1,14 @@
 /** The judges of elections: votes that are sound and votes that are not, and leaders that go on for too long. */
 import { expect, test } from 'vitest';
-import { createReignJudge, createVoteJudge, type KeptVote, seeReign, seeVote } from '../../core/verify/votes.ts';
+import {
+  type Candidacy,
+  createReignJudge,
+  createVoteJudge,
+  judgeCandidacy,
+  type KeptVote,
+  seeReign,
+  seeVote,
+} from '../../core/verify/votes.ts';
 
 function kept(leaderEpoch: number, votedId: number, leaderId = -1): KeptVote {
   return { leaderId, leaderEpoch, votedId };
@@ -50,4 +58,23 @@ test('one that stood still has time to see it', () => {
   expect(stepsOf(9_000_000, 9_200_000, 10_000)).toEqual([]);
   // Twice: a process may stand still again before it has.
   expect(stepsOf(9_000_000, 29_000_000, 10_000_000)).toEqual([]);
+});
+
+const HEARD = [
+  { node: 1, leader: 1, epoch: 3, sinceUs: 0 },
+  { node: 2, leader: 1, epoch: 3, sinceUs: 0 },
+];
+
+function standing(change: Partial<Candidacy>): string | null {
+  const candidacy = { candidate: 3, epoch: 4, nowUs: 5_000, voters: 3, followings: HEARD, answerUsMax: 3_000 };
+  return judgeCandidacy({ ...candidacy, ...change })?.checker ?? null;
+}
+
+test('who stands for election although a majority has long heard a leader is told', () => {
+  expect(standing({})).toBe('unseats');
+  expect(standing({ nowUs: 2_000 })).toBeNull();
+  expect(standing({ voters: 5 })).toBeNull();
+  // It has not heard that there is a leader of that epoch, and harms nobody.
+  expect(standing({ epoch: 3 })).toBeNull();
+  expect(standing({ followings: HEARD.slice(1) })).toBeNull();
 });

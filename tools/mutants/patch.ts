@@ -5,9 +5,9 @@
  * first. A line `missed …` says why the simulator does not find it yet: such a mutant is left out unless it is asked
  * for; a line `slow …` says why it is not played where there is little time. Lines `checked …` and `alone …` say what
  * came of it last, with assertions and without: `run.ts` writes them. Then come, for each file, `file PATH` and hunks
- * of `--- before`, `--- after`, `--- end`. A hunk is found by its text, never by line numbers, so that changes elsewhere
- * leave it alone; text that is missing or not unique is an error: a mutant that changes nothing would look like one
- * that is not found.
+ * of `--- before`, `--- after`, `--- end`. A hunk is found by its text, never by line numbers, so that changes
+ * elsewhere leave it alone; text that is missing or not unique is an error: a mutant that changes nothing would look
+ * like one that is not found.
  */
 
 /** One planted bug. */
