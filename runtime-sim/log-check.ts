@@ -96,4 +96,10 @@ function checkBatches(log: Log, disk: Disk, mayLose: boolean): void {
       `${log.folder} takes ${known} for the last offset of producer ${producerId}, and it is ${lastOffset}`,
     );
   }
+  for (const [producerId, { batches }] of log.producers ?? []) {
+    // Whoever wrote what was deleted from the front is still known.
+    const last = batches.at(-1);
+    if (last === undefined || last.baseOffset < log.start || lastOffsets.has(producerId)) continue;
+    assert(false, `${log.folder} knows of a batch of producer ${producerId} at ${last.baseOffset}, and there is none`);
+  }
 }
