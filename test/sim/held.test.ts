@@ -128,6 +128,17 @@ test('a checkpoint stands for the log below it, once all of it is durable', () =
   expect(heldOfQuorum(scans, place, 5)).toEqual({ end: 9, lastEpoch: 4, epoch: -1 });
 });
 
+test('a log that begins anew without files is whole up to where it begins, once that is durable', () => {
+  const shelf = createShelf();
+  const { tree } = shelf.disk;
+  const starts = makeFile(tree, folderAt(shelf.disk, '/data'), 'log-start-offset-checkpoint');
+  appendParts(starts.content, [new TextEncoder().encode('0\n2\norders 0 7\norders 1 9\n')]);
+  expect(held(shelf, 7).end).toBe(0);
+  settleChanges(tree, changesOf(tree, folderAt(shelf.disk, '/data')));
+  expect(held(shelf, 7)).toEqual({ end: 7, lastEpoch: -1, epoch: -1 });
+  expect(held(shelf, 8).end).toBe(7);
+});
+
 test('a log whose folder is gone holds nothing', () => {
   const shelf = createShelf();
   const folder = folderAt(shelf.disk, '/data');
