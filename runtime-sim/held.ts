@@ -62,8 +62,8 @@ export function heldOf(scans: Scans, place: Place, offset: number): Held {
   let lastEpoch = -1;
   let epoch = -1;
   for (const { base, file } of segmentsOf(scans, namesOf(place))) {
-    // What lies behind a gap is given up when the log is opened.
-    if (end >= 0 && base !== end) break;
+    // What lies behind a gap is given up when the log is opened, but for a gap in what was deleted.
+    if (end >= 0 && base !== end && base > keptStart(place)) break;
     end = base;
     const scan = scanOf(scans, file, place.life);
     const count = place.isForSure ? countBelow(scan.ends, file.durable.shared) : scan.ends.length;

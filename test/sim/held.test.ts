@@ -139,6 +139,21 @@ test('a log that begins anew without files is whole up to where it begins, once 
   expect(held(shelf, 8).end).toBe(7);
 });
 
+test('a gap in what was deleted is none', () => {
+  const shelf = createShelf();
+  const { tree } = shelf.disk;
+  const [one, three] = [fileAt(shelf, 0), fileAt(shelf, 6)];
+  append(one, 0, 2, 1);
+  append(three, 6, 1, 1);
+  for (const file of [one, three]) sync(file);
+  syncNames(shelf);
+  expect(held(shelf, 8).end).toBe(4);
+  const starts = makeFile(tree, folderAt(shelf.disk, '/data'), 'log-start-offset-checkpoint');
+  appendParts(starts.content, [new TextEncoder().encode('0\n1\norders 0 6\n')]);
+  settleChanges(tree, changesOf(tree, folderAt(shelf.disk, '/data')));
+  expect(held(shelf, 8)).toEqual({ end: 8, lastEpoch: 1, epoch: 1 });
+});
+
 test('a log whose folder is gone holds nothing', () => {
   const shelf = createShelf();
   const folder = folderAt(shelf.disk, '/data');
