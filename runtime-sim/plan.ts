@@ -16,6 +16,9 @@ const ENTITY = {
   cluster: 800,
 } as const;
 
+/** So many partitions more, the last of the constant topic, to which hardly anybody writes: they must be well too. */
+const RESTING = 1;
+
 function drawn(dice: Dice, entity: number, range: Range): number {
   return between(dice, SITE.plan, entity, range[0], range[1]);
 }
@@ -46,11 +49,12 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
       troubles.push({ family: range.family, every, on: range.on ?? 'any' });
     }
   });
+  const cluster = drawCluster(dice, scenario);
   return {
     scenario: scenario.name,
     durationMs,
-    cluster: drawCluster(dice, scenario),
-    partitions: drawn(dice, ENTITY.shape, workload.partitions),
+    cluster,
+    partitions: drawn(dice, ENTITY.shape, workload.partitions) + (cluster.nodes > 1 ? RESTING : 0),
     producers,
     repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
     administration: drawAdministration(dice, scenario),

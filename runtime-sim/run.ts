@@ -101,6 +101,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     onlooker: createOnlooker(history, elections),
     elections,
     witness: createWitness(),
+    stalls: new Map<object, number>(),
     held: new Set<number>(),
     compareAtUs: 0,
   };

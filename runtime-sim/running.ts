@@ -9,6 +9,7 @@ import type { ElectionNotes } from './election-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
+import { lookForStalls, type Stalls } from './stalls.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Witness } from './witness.ts';
 import type { Observer } from './workload/observer.ts';
@@ -28,6 +29,7 @@ export interface Run {
   readonly onlooker: Onlooker;
   readonly elections: ElectionNotes;
   readonly witness: Witness;
+  readonly stalls: Stalls;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;
   /** When replicas are compared next. */
@@ -46,6 +48,7 @@ export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): 
   if (nodes.length === 1) return runUntil(world, untilUs, hooks, isSo);
   while (world.nowUs < untilUs) {
     runUntil(world, Math.min(untilUs, world.nowUs + LOOK_US), hooks);
+    lookForStalls(run.stalls, run.history, nodes, world.nowUs);
     if (world.nowUs >= run.compareAtUs) {
       run.compareAtUs = world.nowUs + COMPARE_US;
       compareAll(run.onlooker, run.history, nodes, false);
