@@ -111,7 +111,7 @@ test('a loss reaches from the end of the new leader to what earlier ones have co
   ]);
 });
 
-test('a loss reaches further back where the new leader holds what was never committed, and others wrote in its place', () => {
+test('a loss reaches further back where others wrote in place of what the new leader holds', () => {
   const losses: Loss[] = [];
   const memory = createReplicaJudge(losses);
   const see = (sight: ReplicaSight) => expect(seeReplica(memory, sight)).toBeNull();
