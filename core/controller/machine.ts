@@ -57,6 +57,7 @@ export interface ControllerShapes {
   readonly loading: ControllerLoading;
   readonly request: ControllerRequest;
   readonly record: MetadataRecord;
+  readonly entry: Uint8Array;
   readonly response: ResponseInputOf<ControllerKey> | null;
   readonly change: MetadataDelta;
   readonly view: MetadataImage;

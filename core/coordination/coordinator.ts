@@ -22,22 +22,24 @@ import type { ActivateContext, Decision, Machine, Place, Shapes } from './machin
 export const PARKED_MAX = 10_000;
 /** Records of one batch, at most, where a decision may be split. */
 export const BATCH_RECORDS_MAX = 2_000;
-/** A decision that may be split goes on in another batch behind so many bytes of values. */
+/** A decision that may be split goes on in another batch behind so many bytes of entries. */
 const BATCH_BYTES_SOFT = 1024 * 1024;
 
-/** The log under a coordinator, lent with every call. */
-export interface Journal {
+/** The log under a coordinator, lent with every call; `E` is a record as it stands in the log. */
+export interface Journal<E> {
   /** The offset that the next record gets. */
   readonly end: number;
   /** Records below it are committed. */
   readonly highWatermark: number;
   /** How many more batches it takes before the disk must answer. */
   readonly room: number;
-  /** The most bytes that the values of one batch may have, as `sizeBytes` counts them. */
+  /** The most bytes that one batch may have, as `sizeBytes` counts them. */
   readonly batchBytesMax: number;
-  readonly sizeBytes: (values: readonly Uint8Array[]) => number;
+  readonly sizeBytes: (entries: readonly E[]) => number;
+  /** Bytes of one entry, without what a batch puts around it. */
+  readonly entryBytes: (entry: E) => number;
   /** Appends one batch; only with room left, and while this node leads. */
-  readonly append: (values: readonly Uint8Array[]) => Place;
+  readonly append: (entries: readonly E[]) => Place;
 }
 
 interface Pending<T extends Shapes> {
@@ -102,8 +104,8 @@ export interface EventSink<T extends Shapes, W> {
 export type Submission<T extends Shapes> =
   /** Nothing that it saw or did is uncommitted. */
   | { readonly kind: 'answered'; readonly response: T['response'] }
-  /** An event 'answered' or 'lost' follows. */
-  | { readonly kind: 'parked' }
+  /** An event 'answered', with this response, or 'lost' follows. */
+  | { readonly kind: 'parked'; readonly response: T['response'] }
   /** Nothing was done. inactive: not leading or still loading. busy: too much waits. tooLarge: an atomic decision. */
   | { readonly kind: 'refused'; readonly reason: 'inactive' | 'busy' | 'tooLarge' };
 
@@ -127,7 +129,7 @@ export function createCoordinator<T extends Shapes, W>(): Coordinator<T, W> {
   };
 }
 
-/** Begins to load: `loadValues` follows for all that is committed, then `activate`. */
+/** Begins to load: `loadEntries` follows for all that is committed, then `activate`. */
 export function beginLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, machine: Machine<T>): void {
   assert(coordinator.stage === 'idle', 'a coordinator is loaded from nothing');
   coordinator.stage = 'loading';
@@ -157,20 +159,20 @@ export function resumeLoad<T extends Shapes, W>(coordinator: Coordinator<T, W>, 
 }
 
 /**
- * Takes the values of committed batches, of which the last stands at `place`, or of a piece of a snapshot, which
+ * Takes the entries of committed batches, of which the last stands at `place`, or of a piece of a snapshot, which
  * `isPartial` says is not its last. A snapshot at offset 0 is what a new log is to begin with. A sentence if they
  * cannot be read or do not fit.
  */
-export function loadValues<T extends Shapes, W>(
+export function loadEntries<T extends Shapes, W>(
   coordinator: Coordinator<T, W>,
   machine: Machine<T>,
-  values: readonly Uint8Array[],
+  entries: readonly T['entry'][],
   place: Place,
   isPartial: boolean,
   events: EventSink<T, W>,
 ): string | null {
-  assert(coordinator.stage === 'loading', 'values are loaded while loading');
-  const records = decodeAll(machine, values);
+  assert(coordinator.stage === 'loading', 'entries are loaded while loading');
+  const records = decodeAll(machine, entries);
   if (typeof records === 'string') return records;
   if (place.nextOffset === 0) {
     coordinator.bootstrap.push(...records);
@@ -201,14 +203,14 @@ export function tellView<T extends Shapes, W>(
   events.push({ kind: 'view', view, place: coordinator.loadedPlace });
 }
 
-/** The records in values; a sentence if one cannot be read. */
+/** The records in entries; a sentence if one cannot be read. */
 export function decodeAll<T extends Shapes>(
   machine: Machine<T>,
-  values: readonly Uint8Array[],
+  entries: readonly T['entry'][],
 ): T['record'][] | string {
   const records: T['record'][] = [];
-  for (const value of values) {
-    const decoded = machine.decode(value);
+  for (const entry of entries) {
+    const decoded = machine.decode(entry);
     if ('problem' in decoded) return decoded.problem;
     records.push(decoded.record);
   }
@@ -220,7 +222,7 @@ export function activate<T extends Shapes, W>(
   coordinator: Coordinator<T, W>,
   machine: Machine<T>,
   given: { readonly config: T['config']; readonly nowMs: number; readonly seed: number },
-  journal: Journal,
+  journal: Journal<T['entry']>,
   events: EventSink<T, W>,
 ): string | null {
   assert(coordinator.stage === 'loading', 'a coordinator is loaded before it is active');
@@ -247,7 +249,7 @@ export function submit<T extends Shapes, W>(
   coordinator: Coordinator<T, W>,
   machine: Machine<T>,
   env: Env,
-  journal: Journal,
+  journal: Journal<T['entry']>,
   request: T['request'],
   waiter: W,
 ): Submission<T> {
@@ -260,20 +262,23 @@ export function submit<T extends Shapes, W>(
   if (batches === null) return { kind: 'refused', reason: 'tooLarge' };
   if (batches.length > journal.room) return { kind: 'refused', reason: 'busy' };
   let from = 0;
-  for (const values of batches) {
-    appendValues(coordinator, machine, records.slice(from, from + values.length), values, journal);
-    from += values.length;
+  for (const entries of batches) {
+    appendEntries(coordinator, machine, records.slice(from, from + entries.length), entries, journal);
+    from += entries.length;
   }
   if (coordinator.appendedTo <= journal.highWatermark) return { kind: 'answered', response };
   enqueue(coordinator.parked, { nextOffset: coordinator.appendedTo, waiter, response });
-  return { kind: 'parked' };
+  return { kind: 'parked', response };
 }
 
-/** The values of a decision, batch by batch; null if it does not fit. */
-function split<T extends Shapes>(machine: Machine<T>, decision: Decision<T>, journal: Journal): Uint8Array[][] | null {
-  const { records, isAtomic } = decision;
-  const batches: Uint8Array[][] = [];
-  let last: Uint8Array[] = [];
+/** The entries of a decision, batch by batch; null if it does not fit. */
+function split<T extends Shapes>(
+  machine: Machine<T>,
+  { records, isAtomic }: Decision<T>,
+  journal: Journal<T['entry']>,
+): T['entry'][][] | null {
+  const batches: T['entry'][][] = [];
+  let last: T['entry'][] = [];
   let lastBytes = 0;
   for (const record of records) {
     const isFull = !isAtomic && (last.length >= BATCH_RECORDS_MAX || lastBytes >= BATCH_BYTES_SOFT);
@@ -282,32 +287,32 @@ function split<T extends Shapes>(machine: Machine<T>, decision: Decision<T>, jou
       lastBytes = 0;
       batches.push(last);
     }
-    const value = machine.encode(record);
-    last.push(value);
-    lastBytes += value.length;
+    const entry = machine.encode(record);
+    last.push(entry);
+    lastBytes += journal.entryBytes(entry);
   }
-  return batches.every((values) => journal.sizeBytes(values) <= journal.batchBytesMax) ? batches : null;
+  return batches.every((entries) => journal.sizeBytes(entries) <= journal.batchBytesMax) ? batches : null;
 }
 
 function append<T extends Shapes, W>(
   coordinator: Coordinator<T, W>,
   machine: Machine<T>,
   records: readonly T['record'][],
-  journal: Journal,
+  journal: Journal<T['entry']>,
 ): void {
-  const values = records.map((record) => machine.encode(record));
-  appendValues(coordinator, machine, records, values, journal);
+  const entries = records.map((record) => machine.encode(record));
+  appendEntries(coordinator, machine, records, entries, journal);
 }
 
 /** Appends one batch and replays it: the live state has seen it from now on. */
-function appendValues<T extends Shapes, W>(
+function appendEntries<T extends Shapes, W>(
   coordinator: Coordinator<T, W>,
   machine: Machine<T>,
   records: readonly T['record'][],
-  values: readonly Uint8Array[],
-  journal: Journal,
+  entries: readonly T['entry'][],
+  journal: Journal<T['entry']>,
 ): void {
-  const place = journal.append(values);
+  const place = journal.append(entries);
   const change = machine.replay(coordinator.state, records, place);
   coordinator.appendedTo = place.nextOffset;
   enqueue(coordinator.pending, { place, change, view: machine.view(coordinator.state) });

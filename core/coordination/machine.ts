@@ -16,11 +16,18 @@ export interface Shapes {
   readonly loading: unknown;
   readonly request: unknown;
   readonly record: unknown;
+  /** A record as it stands in the log: its value, or a key and a value. */
+  readonly entry: unknown;
   readonly response: unknown;
   /** What one batch has changed, for whoever follows the committed state. */
   readonly change: unknown;
   /** An immutable view of the state, taken at no cost: for snapshots and comparisons. */
   readonly view: unknown;
+}
+
+/** The types of a machine whose log keeps values without keys, as the metadata log does. */
+export interface ValueShapes extends Shapes {
+  readonly entry: Uint8Array;
 }
 
 /** Where a batch of records stands in the log. */
@@ -91,9 +98,9 @@ export interface Machine<T extends Shapes> {
   readonly activate: (loading: T['loading'], context: ActivateContext<T>) => Activation<T> | string;
   readonly handle: (state: T['state'], context: HandleContext, request: T['request']) => Decision<T>;
   readonly replay: (state: T['state'], records: readonly T['record'][], place: Place) => T['change'];
-  readonly encode: (record: T['record']) => Uint8Array;
-  /** The record in a value; a sentence if it cannot be read. */
-  readonly decode: (value: Uint8Array) => { readonly record: T['record'] } | { readonly problem: string };
+  readonly encode: (record: T['record']) => T['entry'];
+  /** The record in an entry; a sentence if it cannot be read. */
+  readonly decode: (entry: T['entry']) => { readonly record: T['record'] } | { readonly problem: string };
   readonly view: (state: T['state']) => T['view'];
   /** About `countMax` records of a snapshot of `view` from `from` on, 0 at first. `next`: where to go on, -1: done. */
   readonly snapshot: (

@@ -39,26 +39,26 @@ import {
   commitTo,
   createCoordinator,
   type Journal,
-  loadValues,
+  loadEntries,
   resumeLoad,
   type Submission,
   submit,
   tellView,
   unload,
 } from './coordinator.ts';
-import type { Machine, Place, Shapes } from './machine.ts';
+import type { Machine, Place, ValueShapes } from './machine.ts';
 
 /** Records of a snapshot that are made at a time. */
 export const SNAPSHOT_RECORDS_MAX = 500;
 
 /** A snapshot being written: of what, and which record is next. */
-interface SnapshotJob<T extends Shapes> {
+interface SnapshotJob<T extends ValueShapes> {
   readonly view: T['view'];
   from: number;
 }
 
 /** The state; `W` is whoever waits for a response. */
-export interface Quorum<T extends Shapes, W> {
+export interface Quorum<T extends ValueShapes, W> {
   readonly raft: raft.Raft;
   readonly coordinator: Coordinator<T, W>;
   /** Of the machine. */
@@ -69,7 +69,7 @@ export interface Quorum<T extends Shapes, W> {
 }
 
 /** What a quorum tells its node, in order. */
-export type QuorumEvent<T extends Shapes, W> =
+export type QuorumEvent<T extends ValueShapes, W> =
   | CoordinatorEvent<T, W>
   | raft.PeerEvent
   /** Who leads `epoch`, as far as this node knows; -1 for nobody. May come twice with the same. */
@@ -80,7 +80,7 @@ export type QuorumEvent<T extends Shapes, W> =
   | { readonly kind: 'failed'; readonly detail: string };
 
 /** A quorum that has not been opened. `seed`: an unsigned 32-bit integer, fresh at each start. */
-export function createQuorum<T extends Shapes, W>(
+export function createQuorum<T extends ValueShapes, W>(
   options: raft.RaftOptions,
   config: T['config'],
   seed: number,
@@ -89,12 +89,12 @@ export function createQuorum<T extends Shapes, W>(
 }
 
 /** Opens it: 'active', 'view' or 'failed' follows once it is known what is committed. */
-export function openQuorum<T extends Shapes, W>(quorum: Quorum<T, W>, found: raft.RaftFound, out: Outbox): void {
+export function openQuorum<T extends ValueShapes, W>(quorum: Quorum<T, W>, found: raft.RaftFound, out: Outbox): void {
   raft.openRaft(quorum.raft, found, out);
 }
 
 /** Takes an answer of the disk whose owner is `quorum.raft.owner`. */
-export function stepQuorum<T extends Shapes, W>(
+export function stepQuorum<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -108,13 +108,13 @@ export function stepQuorum<T extends Shapes, W>(
 }
 
 /** When it next has something to do by itself, in `env.nowMs`; Infinity when nothing waits. */
-export function quorumDeadlineMs<T extends Shapes, W>(quorum: Quorum<T, W>): number {
+export function quorumDeadlineMs<T extends ValueShapes, W>(quorum: Quorum<T, W>): number {
   const snapshotMs = snapshotSource(quorum) === null ? Infinity : raft.snapshotDeadlineMs(quorum.raft);
   return Math.min(raft.raftDeadlineMs(quorum.raft), snapshotMs);
 }
 
 /** The deadline has come, or might have. */
-export function wakeQuorum<T extends Shapes, W>(
+export function wakeQuorum<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -130,7 +130,7 @@ export function wakeQuorum<T extends Shapes, W>(
  * Hands a request to the machine: see `Submission`. With `events`, those who fetch the log have what it appended at
  * once; without, at the next wake, which is due then.
  */
-export function submitToQuorum<T extends Shapes, W>(
+export function submitToQuorum<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -149,7 +149,7 @@ export function submitToQuorum<T extends Shapes, W>(
 }
 
 /** Takes a request of another member, or of a client that fetches the log: a 'reply' to `waiter` follows. */
-export function takeQuorumRequest<T extends Shapes, W, K extends raft.PeerKey>(
+export function takeQuorumRequest<T extends ValueShapes, W, K extends raft.PeerKey>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -164,7 +164,7 @@ export function takeQuorumRequest<T extends Shapes, W, K extends raft.PeerKey>(
 }
 
 /** Takes the answer to an event 'call', or that there is none. */
-export function takeQuorumAnswer<T extends Shapes, W>(
+export function takeQuorumAnswer<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -179,7 +179,7 @@ export function takeQuorumAnswer<T extends Shapes, W>(
 }
 
 /** Stops cleanly: whoever waits is told 'lost', then 'closed' follows. */
-export function closeQuorum<T extends Shapes, W>(
+export function closeQuorum<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -193,18 +193,19 @@ export function closeQuorum<T extends Shapes, W>(
 }
 
 /** Throws AssertionError if an invariant is broken; true between any two steps. */
-export function checkQuorum<T extends Shapes, W>(quorum: Quorum<T, W>, machine: Machine<T>): void {
+export function checkQuorum<T extends ValueShapes, W>(quorum: Quorum<T, W>, machine: Machine<T>): void {
   raft.checkRaft(quorum.raft);
   checkCoordinator(quorum.coordinator, machine);
 }
 
-function journalOf(member: raft.Raft, env: Env, out: Outbox): Journal {
+function journalOf(member: raft.Raft, env: Env, out: Outbox): Journal<Uint8Array> {
   return {
     end: member.log.end,
     highWatermark: member.highWatermark,
     room: raft.roomOf(member),
     batchBytesMax: raft.BATCH_BYTES_MAX,
     sizeBytes: valuesSizeBytes,
+    entryBytes: lengthOf,
     append: (values): Place => {
       const { baseOffset, nextOffset } = raft.appendRecords(member, env, values, out);
       return { baseOffset, nextOffset, leaderEpoch: member.epoch, timestampMs: env.wallMs };
@@ -212,8 +213,12 @@ function journalOf(member: raft.Raft, env: Env, out: Outbox): Journal {
   };
 }
 
+function lengthOf({ length }: Uint8Array): number {
+  return length;
+}
+
 /** Acts on what the member says until it has nothing more to say. */
-function settle<T extends Shapes, W>(
+function settle<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -229,7 +234,7 @@ function settle<T extends Shapes, W>(
   if (committed !== null && raft.isSnapshotDue(quorum.raft, env)) beginSnapshot(quorum, env, committed, out);
 }
 
-function takeEvent<T extends Shapes, W>(
+function takeEvent<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -284,7 +289,7 @@ function takeEvent<T extends Shapes, W>(
   }
 }
 
-function fail<T extends Shapes, W>(quorum: Quorum<T, W>, detail: string, events: QuorumEvent<T, W>[]): void {
+function fail<T extends ValueShapes, W>(quorum: Quorum<T, W>, detail: string, events: QuorumEvent<T, W>[]): void {
   unload(quorum.coordinator, events);
   quorum.snapshot = null;
   failRaft(quorum.raft, detail, []);
@@ -292,7 +297,7 @@ function fail<T extends Shapes, W>(quorum: Quorum<T, W>, detail: string, events:
 }
 
 /** Loads on, until all that is committed is loaded: then the machine is active where this node leads. */
-function goOn<T extends Shapes, W>(
+function goOn<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   env: Env,
@@ -335,7 +340,7 @@ function goOn<T extends Shapes, W>(
 }
 
 /** A piece of what is committed. The sentence of a problem, or null. */
-function takeSlice<T extends Shapes, W>(
+function takeSlice<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   machine: Machine<T>,
   slice: raft.Slice,
@@ -347,7 +352,7 @@ function takeSlice<T extends Shapes, W>(
   if (place === null) return null;
   // A slice is loaded as one: an image for each batch would cost much more where there are many.
   const values = slice.batches.flatMap((one) => one.values);
-  return loadValues(coordinator, machine, values, place, !slice.isWhole, events);
+  return loadEntries(coordinator, machine, values, place, !slice.isWhole, events);
 }
 
 /** Where the last record of a slice stands: at the end of its snapshot, or in the log. Null if it holds none. */
@@ -361,11 +366,11 @@ function placeOf({ snapshot, batches }: raft.Slice): Place | null {
  * What a snapshot may be begun of. Nothing before all was loaded once: two new snapshots would cut the log under the
  * very reader.
  */
-function snapshotSource<T extends Shapes, W>({ coordinator }: Quorum<T, W>): Committed<T> | null {
+function snapshotSource<T extends ValueShapes, W>({ coordinator }: Quorum<T, W>): Committed<T> | null {
   return coordinator.stage === 'active' || coordinator.isTold ? coordinator.committed : null;
 }
 
-function beginSnapshot<T extends Shapes, W>(
+function beginSnapshot<T extends ValueShapes, W>(
   quorum: Quorum<T, W>,
   env: Env,
   committed: Committed<T>,
@@ -377,7 +382,7 @@ function beginSnapshot<T extends Shapes, W>(
   quorum.snapshot = { view: committed.view, from: 0 };
 }
 
-function handRecords<T extends Shapes, W>(quorum: Quorum<T, W>, machine: Machine<T>, out: Outbox): void {
+function handRecords<T extends ValueShapes, W>(quorum: Quorum<T, W>, machine: Machine<T>, out: Outbox): void {
   const { snapshot } = quorum;
   if (snapshot === null) return;
   const { records, next } = machine.snapshot(snapshot.view, snapshot.from, SNAPSHOT_RECORDS_MAX);

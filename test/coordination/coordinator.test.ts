@@ -58,7 +58,7 @@ describe('a machine that becomes active', () => {
 describe('a request', () => {
   it('is answered only after its records are synced, and the change is told before', () => {
     const world = started();
-    expect(submit(world, { amounts: [2, 3] }, 9)).toEqual({ kind: 'parked' });
+    expect(submit(world, { amounts: [2, 3] }, 9)).toEqual({ kind: 'parked', response: 5 });
     while (!world.disk.done.some((effect) => effect.kind === 'sync' && world.disk.queue.length === 0)) {
       expect(world.events).toEqual([]);
       if (!stepOnce(world)) break;
@@ -82,7 +82,7 @@ describe('a request', () => {
   it('that only reads waits for what it saw, and for nothing if all of that is committed', () => {
     const world = started();
     submit(world, { amounts: [2] }, 1);
-    expect(submit(world, { amounts: [] }, 2)).toEqual({ kind: 'parked' });
+    expect(submit(world, { amounts: [] }, 2)).toEqual({ kind: 'parked', response: 2 });
     settleAll(world);
     expect(world.events.at(-1)).toEqual({ kind: 'answered', waiter: 2, response: 2, nextOffset: 5 });
     expect(submit(world, { amounts: [] }, 3)).toEqual({ kind: 'answered', response: 2 });

@@ -22,6 +22,7 @@ export interface TallyShapes {
   readonly loading: { counters: Map<string, number> };
   readonly request: AddRequest;
   readonly record: Added;
+  readonly entry: Uint8Array;
   /** What the counter stands at; -1 for a refusal. */
   readonly response: number;
   readonly change: readonly string[];

@@ -191,7 +191,7 @@ function ask<K extends ControllerKey>(cluster: MetadataCluster, apiKey: K, body:
 
 function submit(
   cluster: MetadataCluster,
-  journal: coordination.Journal,
+  journal: coordination.Journal<Uint8Array>,
   request: ControllerShapes['request'],
 ): unknown {
   const submission = coordination.submit(cluster.active, CONTROLLER, envOf(cluster), journal, request, 'asker');
@@ -200,16 +200,17 @@ function submit(
 }
 
 /** Lets the active controller work on a log of its own, commits what it has appended, and hands it to all others. */
-function work(cluster: MetadataCluster, decide: (journal: coordination.Journal) => unknown): Work {
+function work(cluster: MetadataCluster, decide: (journal: coordination.Journal<Uint8Array>) => unknown): Work {
   const before = { end: cluster.end, batches: cluster.batches, bytes: cluster.bytes, steps: cluster.steps };
   const values: Uint8Array[] = [];
   let place: Place | null = null;
-  const journal: coordination.Journal = {
+  const journal: coordination.Journal<Uint8Array> = {
     end: cluster.end,
     highWatermark: cluster.end,
     room: Number.MAX_SAFE_INTEGER,
     batchBytesMax: Number.MAX_SAFE_INTEGER,
     sizeBytes: (appended) => appended.reduce((sum, value) => sum + value.length, 0),
+    entryBytes: ({ length }) => length,
     append: (appended) => {
       const baseOffset = cluster.end;
       cluster.end += appended.length;
@@ -248,7 +249,7 @@ function work(cluster: MetadataCluster, decide: (journal: coordination.Journal) 
 function follow(cluster: MetadataCluster, follower: Member, values: readonly Uint8Array[], place: Place): number {
   cluster.steps += 1;
   return ownProcessorMs(() => {
-    const problem = coordination.loadValues(follower, CONTROLLER, values, place, false, []);
+    const problem = coordination.loadEntries(follower, CONTROLLER, values, place, false, []);
     if (problem !== null) throw new Error(problem);
     coordination.tellView(follower, CONTROLLER, []);
   });
