@@ -15,7 +15,7 @@
  * - It sends a call `tick` at `groupDeadlineMs` (machine.ts), and `imageChanged` when topics came, went or changed.
  */
 import type { MetadataImage } from '../metadata/image.ts';
-import type { GroupRecord } from '../protocol/group-records.ts';
+import type { GroupRecord, KeyedBytes } from '../protocol/group-records.ts';
 import type { OffsetCommitRequest, OffsetCommitResponse } from '../protocol/messages/08-offset-commit.ts';
 import type { OffsetFetchRequest, OffsetFetchResponse } from '../protocol/messages/09-offset-fetch.ts';
 import type { JoinGroupRequest, JoinGroupResponse } from '../protocol/messages/11-join-group.ts';
@@ -178,12 +178,14 @@ export interface GroupWork {
 export interface GroupShapes {
   readonly config: GroupConfig;
   readonly state: GroupState;
+  /** The state without sessions and timers. */
   readonly loading: GroupState;
   readonly request: GroupRequest;
   readonly record: GroupRecord | ForeignRecord;
+  readonly entry: KeyedBytes;
   readonly response: readonly GroupAnswer[];
   /** Nobody follows a partition of groups but its coordinator. */
   readonly change: null;
   /** Nothing is made of a view: a coordinator loads its partition from the start. */
-  readonly view: null;
+  readonly view: 'groups';
 }

@@ -7,9 +7,10 @@
  * Invariants: a group with offsets is in `groups`; a group's place in `deadlines` is never later than what it waits for.
  * A crash loses all of it; the log holds what is hard.
  */
-import { createHeap, type DeadlineHeap } from '../lib/heap.ts';
+import { assert } from '../lib/assert.ts';
+import { checkHeap, createHeap, type DeadlineHeap, setDeadline } from '../lib/heap.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
-import type { ClassicGroup } from './classic-group.ts';
+import { type ClassicGroup, checkClassicGroup, createClassicGroup } from './classic-group.ts';
 import { type ConsumerGroup, isSameConsumerGroup } from './consumer.ts';
 import type { GroupConfig } from './shapes.ts';
 
@@ -73,6 +74,31 @@ export function committedOffset(
   partition: number,
 ): CommittedOffset | undefined {
   return state.offsets.get(groupId)?.get(topic)?.get(partition);
+}
+
+/** The group of an id, of either protocol, or undefined. */
+export function groupOf(state: GroupState, groupId: string): Group | undefined {
+  return state.groups.get(groupId);
+}
+
+/** Removes a group by replay; one that has offsets stays, to keep them, as a classic group without members. */
+export function removeGroup(state: GroupState, groupId: string): void {
+  const group = state.groups.get(groupId);
+  if (group === undefined) return;
+  setDeadline(state.deadlines, group, Number.POSITIVE_INFINITY);
+  if (state.offsets.has(groupId)) state.groups.set(groupId, createClassicGroup(groupId, -1));
+  else state.groups.delete(groupId);
+}
+
+/** Throws AssertionError if an invariant is broken; true between any two calls. */
+export function checkGroups(state: GroupState): void {
+  checkHeap(state.deadlines);
+  assert(state.downgraded.size === 0, 'what a downgrade left for replay was taken up');
+  for (const groupId of state.offsets.keys()) assert(state.groups.has(groupId), 'offsets belong to a group');
+  for (const [groupId, group] of state.groups) {
+    assert(group.groupId === groupId, 'a group is known by its id');
+    if (group.kind === 'classic') checkClassicGroup(group);
+  }
 }
 
 /** Whether two states hold the same by their records; groups that no record tells of do not count. */

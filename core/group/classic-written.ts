@@ -1,0 +1,136 @@
+/**
+ * Classic groups and their records: the record of a generation from a group, and a group again from its record.
+ *
+ * A record holds one generation whole, so only the last one counts. A group that is made from it is Stable, or Empty
+ * without members, whatever the coordinator was about when it died; what it had not finished begins anew. Pure.
+ */
+import { Reader } from '../lib/cursor.ts';
+import { ProtocolError } from '../lib/protocol-error.ts';
+import type { GroupRecord } from '../protocol/group-records.ts';
+import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
+import {
+  addMember,
+  type ClassicGroup,
+  createClassicGroup,
+  createMember,
+  metadataOf,
+  NO_BYTES,
+} from './classic-group.ts';
+import { groupRecord } from './records.ts';
+
+/** The type of protocol that consumers speak. */
+export const CONSUMER_PROTOCOL_TYPE = 'consumer';
+
+/** Bytes of a record beside the strings and bytes of its members, and of a member beside its own, at most. */
+const HEAD_BYTES = 64;
+
+/** The record of the group's generation, with what `assigned` says a member gets. */
+export function generationRecord(group: ClassicGroup, assigned: (memberId: string) => Uint8Array): GroupRecord {
+  const { groupId, protocolType, generation, protocolName, leaderId, stateTimestampMs } = group;
+  const members = [...group.members.values()].map((member) => ({
+    memberId: member.memberId,
+    groupInstanceId: member.groupInstanceId,
+    clientId: member.clientId,
+    clientHost: member.clientHost,
+    rebalanceTimeout: member.rebalanceTimeoutMs,
+    sessionTimeout: member.sessionTimeoutMs,
+    subscription: metadataOf(member, protocolName),
+    assignment: assigned(member.memberId),
+  }));
+  return groupRecord(
+    'GroupMetadata',
+    { group: groupId },
+    {
+      protocolType,
+      generation,
+      protocol: protocolName,
+      leader: leaderId,
+      currentStateTimestamp: stateTimestampMs,
+      members,
+    },
+  );
+}
+
+/** The first record of a group: it exists, and that is all. */
+export function newGroupRecord(group: ClassicGroup): GroupRecord {
+  return groupRecord(
+    'GroupMetadata',
+    { group: group.groupId },
+    {
+      protocolType: '',
+      generation: 0,
+      protocol: null,
+      leader: null,
+      currentStateTimestamp: group.stateTimestampMs,
+      members: [],
+    },
+  );
+}
+
+/** How many bytes `generationRecord` takes, at most. */
+export function generationSize(group: ClassicGroup, assigned: (memberId: string) => Uint8Array): number {
+  // Of a string each character takes up to three bytes.
+  let size = HEAD_BYTES + 3 * (group.groupId.length + group.protocolType.length + (group.protocolName?.length ?? 0));
+  for (const member of group.members.values()) {
+    const names = member.memberId.length + member.clientId.length + member.clientHost.length;
+    size += HEAD_BYTES + 3 * (names + (member.groupInstanceId?.length ?? 0));
+    size += metadataOf(member, group.protocolName).length + assigned(member.memberId).length;
+  }
+  return size;
+}
+
+/** The group that a record tells of, `written` included; sessions are not begun. */
+export function groupFromRecord(groupId: string, value: GroupMetadataValue): ClassicGroup {
+  const group = createClassicGroup(groupId, value.currentStateTimestamp);
+  group.written = value;
+  group.generation = value.generation;
+  group.protocolType = value.protocolType;
+  group.protocolName = value.protocol;
+  for (const one of value.members) {
+    const { memberId, clientId, clientHost, sessionTimeout } = one;
+    if (group.members.has(memberId)) continue;
+    // Of two members with one instance the later is the true one; no record of ours has two.
+    const isTwin = one.groupInstanceId !== null && group.staticMembers.has(one.groupInstanceId);
+    const groupInstanceId = isTwin ? null : one.groupInstanceId;
+    const rebalanceTimeoutMs = one.rebalanceTimeout === -1 ? sessionTimeout : one.rebalanceTimeout;
+    const protocols = [{ name: value.protocol ?? '', metadata: one.subscription }];
+    const head = { memberId, groupInstanceId, clientId, clientHost };
+    const member = createMember(
+      head,
+      { rebalanceTimeoutMs, sessionTimeoutMs: sessionTimeout },
+      protocols,
+      one.assignment,
+    );
+    addMember(group, member, value.protocolType);
+  }
+  if (group.members.size > 0) group.state = 'Stable';
+  if (value.leader !== null && group.members.has(value.leader)) group.leaderId = value.leader;
+  group.subscribedTopics = subscribedTopicsOf(group);
+  return group;
+}
+
+/** The topics that the members read, if they speak the protocol of consumers and can be understood; else null. */
+export function subscribedTopicsOf(group: ClassicGroup): ReadonlySet<string> | null {
+  if (group.protocolType !== CONSUMER_PROTOCOL_TYPE) return null;
+  const topics = new Set<string>();
+  if (group.members.size === 0) return topics;
+  if (group.protocolName === null) return null;
+  try {
+    for (const member of group.members.values()) {
+      const reader = new Reader(metadataOf(member, group.protocolName));
+      // Every version of a subscription begins as version 0 does: the version, then the topics.
+      reader.int16();
+      for (let left = reader.arrayLength(2); left > 0; left--) topics.add(reader.string());
+    }
+    return topics;
+  } catch (error) {
+    if (error instanceof ProtocolError) return null;
+    throw error;
+  }
+}
+
+/** A copy where the bytes are a small part of what they are a view of, which they would keep alive. */
+export function ownBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes.length === 0) return NO_BYTES;
+  return bytes.length * 2 < bytes.buffer.byteLength ? bytes.slice() : bytes;
+}

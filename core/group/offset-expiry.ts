@@ -1,0 +1,94 @@
+/**
+ * Offsets that go without being asked: those of an age, those of topics that are gone; and groups with nothing left.
+ *
+ * How old an offset is depends on its group, as in Kafka: in a group that has become empty the time begins then, for
+ * all offsets; in a stable group of consumers offsets of topics that nobody reads any more age since their commit, and
+ * so do those of a group that only keeps offsets; while a group rebalances nothing ages. A round looks at a bounded
+ * number of groups and offsets a tick, so that none of them takes long. A crash forgets the round.
+ */
+import { CONSUMER_PROTOCOL_TYPE } from './classic-written.ts';
+import { consumerState, consumerTombstones } from './consumer.ts';
+import { isSubscribed } from './offset-fetch.ts';
+import { tombstone } from './records.ts';
+import type { GroupWork } from './shapes.ts';
+import type { CommittedOffset, Group, GroupState } from './state.ts';
+
+/** Offsets and groups that one tick looks at, about. */
+const LOOKS_MAX = 2_000;
+
+/** Removes offsets of topics that are gone, from all groups. */
+export function forgetTopics(state: GroupState, work: GroupWork, topics: readonly { readonly name: string }[]): void {
+  work.isAtomic = false;
+  for (const { name } of topics) {
+    for (const [groupId, offsets] of state.offsets) {
+      for (const partition of offsets.get(name)?.keys() ?? []) {
+        work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition }));
+      }
+    }
+  }
+}
+
+/** The time of expiry has come: begins a round or goes on with it. */
+export function expireOffsets(state: GroupState, work: GroupWork): void {
+  if (state.expiring.length === 0) {
+    for (const groupId of state.groups.keys()) state.expiring.push(groupId);
+    state.expiring.reverse();
+  }
+  let looks = 0;
+  for (let groupId = state.expiring.pop(); groupId !== undefined; groupId = state.expiring.pop()) {
+    const group = state.groups.get(groupId);
+    if (group !== undefined) looks += expireGroup(state, work, group);
+    if (looks >= LOOKS_MAX) break;
+  }
+  const intervalMs = state.expiring.length > 0 ? 0 : state.config.offsetsRetentionCheckIntervalMs;
+  state.expiryDeadlineMs = work.nowMs + intervalMs;
+}
+
+/** Expires offsets of a group, and the group if it has none left and no members. How much was looked at. */
+function expireGroup(state: GroupState, work: GroupWork, group: Group): number {
+  const { groupId } = group;
+  let looks = 1;
+  let isAnyLeft = false;
+  for (const [topic, partitions] of state.offsets.get(groupId) ?? []) {
+    const isRead = isSubscribed(group, topic);
+    for (const [partition, offset] of partitions) {
+      looks += 1;
+      if (!isRead && isExpired(state, work, group, offset)) {
+        work.records.push(tombstone('OffsetCommit', { group: groupId, topic, partition }));
+      } else {
+        isAnyLeft = true;
+      }
+    }
+  }
+  if (!isAnyLeft && isDeletable(group)) work.records.push(...groupTombstones(group));
+  return looks;
+}
+
+/** Nobody is in the group, and nobody was given an id to come with. */
+function isDeletable(group: Group): boolean {
+  if (group.kind === 'consumer') return consumerState(group) === 'Empty';
+  return group.state === 'Empty' && group.pendingMembers.size === 0;
+}
+
+/** What removes the records of a group, without its offsets. */
+export function groupTombstones(group: Group): ReturnType<typeof consumerTombstones> {
+  if (group.kind === 'consumer') return consumerTombstones(group);
+  return [tombstone('GroupMetadata', { group: group.groupId })];
+}
+
+function isExpired(state: GroupState, work: GroupWork, group: Group, offset: CommittedOffset): boolean {
+  const sinceMs = agesSinceMs(group, offset);
+  if (sinceMs === null) return false;
+  // Old clients said themselves how long their offsets are kept.
+  if (offset.expireTimestampMs !== -1) return work.wallMs >= offset.expireTimestampMs;
+  return work.wallMs - sinceMs >= state.config.offsetsRetentionMs;
+}
+
+/** Since when an offset of the group grows old, ms since 1970; null: it does not. */
+function agesSinceMs(group: Group, offset: CommittedOffset): number | null {
+  const { commitTimestampMs } = offset;
+  if (group.kind === 'consumer' || group.protocolType === '') return commitTimestampMs;
+  if (group.state === 'Empty') return group.stateTimestampMs === -1 ? commitTimestampMs : group.stateTimestampMs;
+  const isAware = group.protocolType === CONSUMER_PROTOCOL_TYPE && group.subscribedTopics !== null;
+  return isAware && group.state === 'Stable' ? commitTimestampMs : null;
+}

@@ -1,0 +1,127 @@
+/**
+ * OffsetFetch and OffsetDelete.
+ *
+ * A group that is not there has no offsets, which is no error. Nothing is fetched that is not committed: the answer
+ * waits for what it may have seen. So nothing here is ever unstable, until there are transactions.
+ */
+import { ZERO_UUID } from '../lib/uuid.ts';
+import { topicById, topicByName } from '../metadata/image.ts';
+import { ErrorCode } from '../protocol/errors.ts';
+import type { OffsetFetchResponse } from '../protocol/messages/09-offset-fetch.ts';
+import type { OffsetDeleteResponse } from '../protocol/messages/47-offset-delete.ts';
+import { CONSUMER_PROTOCOL_TYPE } from './classic-written.ts';
+import { consumerFetchError, consumerSubscribes } from './consumer.ts';
+import { TOPIC_IDS_SINCE } from './offset-commit.ts';
+import { tombstone } from './records.ts';
+import type { GroupCallOf, GroupWork } from './shapes.ts';
+import { type CommittedOffset, committedOffset, type Group, type GroupState, groupOf } from './state.ts';
+
+type FetchedGroup = OffsetFetchResponse['groups'][number];
+type FetchedTopic = FetchedGroup['topics'][number];
+type FetchedPartition = FetchedTopic['partitions'][number];
+
+/** Takes an OffsetFetch of one group. */
+export function fetchOffsets(
+  state: GroupState,
+  work: GroupWork,
+  waiter: number,
+  call: GroupCallOf<'offsetFetch'>,
+): void {
+  const { groupId, memberId, memberEpoch, topics } = call.body;
+  const group = groupOf(state, groupId);
+  const errorCode = group?.kind === 'consumer' ? consumerFetchError(group, memberId, memberEpoch) : ErrorCode.NONE;
+  const body: FetchedGroup = { groupId, topics: [], errorCode };
+  if (errorCode === ErrorCode.NONE) {
+    const hasIds = call.apiVersion >= TOPIC_IDS_SINCE;
+    body.topics = topics === null ? allTopics(state, work, groupId, hasIds) : namedTopics(state, work, call, hasIds);
+  }
+  work.answers.push({ waiter, body });
+}
+
+function namedTopics(
+  state: GroupState,
+  work: GroupWork,
+  call: GroupCallOf<'offsetFetch'>,
+  hasIds: boolean,
+): FetchedTopic[] {
+  const { groupId, topics } = call.body;
+  return (topics ?? []).map(({ name, topicId, partitionIndexes }) => {
+    const known = hasIds ? topicById(work.image, topicId)?.name : name;
+    const partitions = partitionIndexes.map((partition) => {
+      if (known === undefined) return nothing(partition, ErrorCode.UNKNOWN_TOPIC_ID);
+      const offset = committedOffset(state, groupId, known, partition);
+      // An offset that was committed for an older topic of this name is none of this topic.
+      const isOther = hasIds && offset !== undefined && offset.topicId !== ZERO_UUID && offset.topicId !== topicId;
+      return offset === undefined || isOther ? nothing(partition, ErrorCode.NONE) : fetched(partition, offset);
+    });
+    return { name, topicId, partitions };
+  });
+}
+
+function allTopics(state: GroupState, work: GroupWork, groupId: string, hasIds: boolean): FetchedTopic[] {
+  const topics: FetchedTopic[] = [];
+  for (const [name, partitions] of state.offsets.get(groupId) ?? []) {
+    const topicId = hasIds ? topicByName(work.image, name)?.id : ZERO_UUID;
+    // There is no way to name a topic that is gone.
+    if (topicId === undefined) continue;
+    topics.push({
+      name,
+      topicId,
+      partitions: [...partitions].map(([partition, offset]) => fetched(partition, offset)),
+    });
+  }
+  return topics;
+}
+
+function fetched(partitionIndex: number, offset: CommittedOffset): FetchedPartition {
+  return {
+    partitionIndex,
+    committedOffset: offset.offset,
+    committedLeaderEpoch: offset.leaderEpoch,
+    metadata: offset.metadata,
+    errorCode: ErrorCode.NONE,
+  };
+}
+
+function nothing(partitionIndex: number, errorCode: number): FetchedPartition {
+  return { partitionIndex, committedOffset: -1, committedLeaderEpoch: -1, metadata: '', errorCode };
+}
+
+/** Takes an OffsetDelete: offsets of topics that nobody in the group reads. */
+export function deleteOffsets(
+  state: GroupState,
+  work: GroupWork,
+  waiter: number,
+  call: GroupCallOf<'offsetDelete'>,
+): void {
+  const { groupId, topics } = call.body;
+  const group = groupOf(state, groupId);
+  const errorCode = groupId === '' ? ErrorCode.INVALID_GROUP_ID : deleteError(group);
+  const body: OffsetDeleteResponse = { errorCode, throttleTimeMs: 0, topics: [] };
+  if (group !== undefined && errorCode === ErrorCode.NONE) {
+    work.isAtomic = false;
+    body.topics = topics.map(({ name, partitions }) => {
+      const error = isSubscribed(group, name) ? ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC : ErrorCode.NONE;
+      for (const { partitionIndex } of error === ErrorCode.NONE ? partitions : []) {
+        if (committedOffset(state, groupId, name, partitionIndex) === undefined) continue;
+        work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition: partitionIndex }));
+      }
+      return { name, partitions: partitions.map(({ partitionIndex }) => ({ partitionIndex, errorCode: error })) };
+    });
+  }
+  work.answers.push({ waiter, body });
+}
+
+/** Of groups that are not consumers nobody knows what they read: they must be empty. */
+function deleteError(group: Group | undefined): number {
+  if (group === undefined) return ErrorCode.GROUP_ID_NOT_FOUND;
+  if (group.kind === 'consumer' || group.state === 'Empty') return ErrorCode.NONE;
+  return group.protocolType === CONSUMER_PROTOCOL_TYPE ? ErrorCode.NONE : ErrorCode.NON_EMPTY_GROUP;
+}
+
+/** Whether anybody in the group reads the topic; where that is unknown, members of consumers may. */
+export function isSubscribed(group: Group, topic: string): boolean {
+  if (group.kind === 'consumer') return consumerSubscribes(group, topic);
+  if (group.subscribedTopics !== null) return group.subscribedTopics.has(topic);
+  return group.protocolType === CONSUMER_PROTOCOL_TYPE;
+}
