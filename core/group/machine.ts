@@ -144,7 +144,7 @@ function dispatch(state: GroupState, work: GroupWork, waiter: number, call: Grou
     case 'consumerGroupDescribe': {
       const { groupId } = call.body;
       const group = groupOf(state, groupId);
-      const body = consumerGroupDescribe(work, groupId, group?.kind === 'consumer' ? group : null);
+      const body = consumerGroupDescribe(state, work, groupId, group?.kind === 'consumer' ? group : null);
       work.answers.push({ waiter, body });
       break;
     }

@@ -13,7 +13,7 @@ import type { OffsetCommitRequest } from '../protocol/messages/08-offset-commit.
 import type { ClassicGroup } from './classic-group.ts';
 import { touch } from './classic-rebalance.ts';
 import { isStorable, memberError } from './classic-sync.ts';
-import { consumerCommitError } from './consumer.ts';
+import { consumerCommitError, consumerPartitionCommitError } from './consumer.ts';
 import { groupRecord } from './records.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type GroupState, groupOf } from './state.ts';
@@ -49,7 +49,8 @@ export function commitOffsets(
     const partitions = topic.partitions.map((partition) => {
       const { partitionIndex } = partition;
       if (image === undefined || !hasPartition(image, partitionIndex)) return { partitionIndex, errorCode: unknown };
-      if (error !== ErrorCode.NONE) return { partitionIndex, errorCode: error };
+      const fenced = error === ErrorCode.NONE ? partitionError(state, body, image.id, partitionIndex) : error;
+      if (fenced !== ErrorCode.NONE) return { partitionIndex, errorCode: fenced };
       return { partitionIndex, errorCode: commitOne(state, work, body, image, hasIds, partition) };
     });
     return { name: topic.name, topicId: topic.topicId, partitions };
@@ -75,12 +76,18 @@ function commitError(state: GroupState, work: GroupWork, call: GroupCallOf<'offs
     if (generationIdOrMemberEpoch < 0) return ErrorCode.NONE;
     return call.apiVersion >= GROUP_ERROR_SINCE ? ErrorCode.GROUP_ID_NOT_FOUND : ErrorCode.ILLEGAL_GENERATION;
   }
-  if (group.kind === 'consumer') return consumerCommitError(group, work, call);
+  if (group.kind === 'consumer') return consumerCommitError(group, call);
   const error = classicCommitError(group, call.body);
   if (error !== ErrorCode.NONE) return error;
   const member = group.members.get(call.body.memberId);
   if (member !== undefined) touch(state, work, group, member);
   return ErrorCode.NONE;
+}
+
+/** Whether a caller that may commit may do so for a partition: members of consumer groups may have had it since later. */
+function partitionError(state: GroupState, body: OffsetCommitRequest, topicId: string, partition: number): number {
+  const group = groupOf(state, body.groupId);
+  return group?.kind === 'consumer' ? consumerPartitionCommitError(group, body, topicId, partition) : ErrorCode.NONE;
 }
 
 function classicCommitError(group: ClassicGroup, body: OffsetCommitRequest): number {

@@ -37,11 +37,12 @@ export function replayRecord(state: GroupState, record: GroupRecord | ForeignRec
 function replayGeneration(state: GroupState, record: GroupRecordOf<'GroupMetadata'>): void {
   const groupId = record.key.group;
   const { value } = record;
+  const known = state.groups.get(groupId);
   if (value === null) {
-    removeGroup(state, groupId);
+    // A group that has become a consumer group is not what this one tells of.
+    if (known?.kind === 'classic') removeGroup(state, groupId);
     return;
   }
-  const known = state.groups.get(groupId);
   const downgraded = state.downgraded.get(groupId);
   let group = known?.kind === 'classic' && downgraded === undefined ? known : undefined;
   if (group === undefined) {
