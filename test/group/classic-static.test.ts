@@ -1,0 +1,167 @@
+/** Static members: known by their instance, they come back under another id without disturbing the others. */
+import { describe, expect, it } from 'vitest';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import { beat, bytesOf, commit, enter, join, leave, share, stateOf, sync, textOf } from './classic.ts';
+import { advance, answered, awaited, type Coordinator, createCoordinator, failOver } from './coordinator.ts';
+
+/** A stable group of two static members 'i0' and 'i1', of which the first leads. */
+function settleStatic(coordinator: Coordinator): { ids: string[]; generation: number } {
+  const joining = ['i0', 'i1'].map((groupInstanceId) => join(coordinator, { groupInstanceId }));
+  for (const one of joining) awaited(coordinator, one);
+  return share(coordinator, joining);
+}
+
+describe('a static member', () => {
+  it('is given an id made of its instance, and need not come twice', () => {
+    const coordinator = createCoordinator();
+    const joining = join(coordinator, { groupInstanceId: 'i0', clientId: 'tally' });
+    expect(awaited(coordinator, joining)).toMatchObject({ errorCode: 0, generationId: 1 });
+    expect(answered(joining).memberId).toMatch(/^i0-/);
+    expect(answered(joining).members).toMatchObject([{ groupInstanceId: 'i0' }]);
+  });
+
+  it('that comes back to a stable group gets its assignment without a rebalance', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    const back = answered(join(coordinator, { groupInstanceId: 'i1' }));
+    expect(back).toMatchObject({ errorCode: 0, generationId: generation, leader: ids[0], skipAssignment: false });
+    expect(back.memberId).not.toBe(ids[1]);
+    expect(textOf(answered(sync(coordinator, generation, back.memberId)).assignment)).toBe('a1');
+    expect(beat(coordinator, generation, ids[0] ?? '')).toBe(ErrorCode.NONE);
+    failOver(coordinator);
+    expect(beat(coordinator, generation, back.memberId, 'i1')).toBe(ErrorCode.NONE);
+    expect(beat(coordinator, generation, ids[1] ?? '', 'i1')).toBe(ErrorCode.FENCED_INSTANCE_ID);
+  });
+
+  it('that led and comes back is told to leave the assignment as it is', () => {
+    const coordinator = createCoordinator();
+    const { generation } = settleStatic(coordinator);
+    const back = answered(join(coordinator, { groupInstanceId: 'i0' }));
+    expect(back).toMatchObject({ generationId: generation, leader: back.memberId, skipAssignment: true });
+    expect(back.members).toHaveLength(2);
+    expect(textOf(answered(sync(coordinator, generation, back.memberId)).assignment)).toBe('a0');
+  });
+
+  it('that led and comes back with an old version does not hear that it leads', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    const back = answered(join(coordinator, { groupInstanceId: 'i0', version: 8 }));
+    expect(back).toMatchObject({ generationId: generation, leader: ids[0], skipAssignment: false, members: [] });
+    expect(back.memberId).not.toBe(ids[0]);
+  });
+
+  it('that comes back under another protocol has the others join again', () => {
+    const coordinator = createCoordinator();
+    const both = ['range', 'sticky'].map((name) => ({ name, metadata: bytesOf(name) }));
+    const joining = ['i0', 'i1'].map((groupInstanceId) => join(coordinator, { groupInstanceId, protocols: both }));
+    for (const one of joining) awaited(coordinator, one);
+    const { ids, generation } = share(coordinator, joining);
+    const sticky = both.slice(1);
+    const back = join(coordinator, { groupInstanceId: 'i1', protocols: sticky });
+    expect(back.response).toBeNull();
+    expect(beat(coordinator, generation, ids[0] ?? '')).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
+    join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0', protocols: both });
+    expect(answered(back)).toMatchObject({ generationId: generation + 1, protocolName: 'sticky' });
+  });
+
+  it('fences its former self in all that it does', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    const former = ids[1] ?? '';
+    join(coordinator, { groupInstanceId: 'i1' });
+    const fenced = ErrorCode.FENCED_INSTANCE_ID;
+    expect(beat(coordinator, generation, former, 'i1')).toBe(fenced);
+    expect(beat(coordinator, generation, former)).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+    const more = { groupInstanceId: 'i1' };
+    expect(answered(sync(coordinator, generation, former, [], more)).errorCode).toBe(fenced);
+    expect(answered(join(coordinator, { memberId: former, ...more })).errorCode).toBe(fenced);
+    expect(commit(coordinator, 0, 5, { memberId: former, generationIdOrMemberEpoch: generation, ...more })).toBe(
+      fenced,
+    );
+    expect(leave(coordinator, { memberId: former, ...more })).toEqual([fenced]);
+  });
+
+  it('that comes back while a rebalance is prepared is in the next generation', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    const leading = join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0' });
+    enter(coordinator);
+    const first = join(coordinator, { groupInstanceId: 'i1' });
+    expect(answered(leading)).toMatchObject({ errorCode: 0, generationId: generation + 1 });
+    expect(answered(first)).toMatchObject({ errorCode: 0, generationId: generation + 1 });
+  });
+
+  it('that comes back while the assignment is made has everybody join again', () => {
+    const coordinator = createCoordinator();
+    const joining = ['i0', 'i1'].map((groupInstanceId) => join(coordinator, { groupInstanceId }));
+    const ids = joining.map((one) => awaited(coordinator, one).memberId);
+    const waiting = sync(coordinator, 1, ids[1] ?? '');
+    const back = join(coordinator, { groupInstanceId: 'i1' });
+    expect(answered(waiting).errorCode).toBe(ErrorCode.FENCED_INSTANCE_ID);
+    expect(back.response).toBeNull();
+    expect(answered(sync(coordinator, 1, ids[0] ?? '')).errorCode).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
+    const leading = join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0' });
+    expect(share(coordinator, [leading, back]).generation).toBe(2);
+  });
+
+  it('that waits to join and comes again under a new id: the former is fenced, the later waits on', () => {
+    const coordinator = createCoordinator();
+    const former = join(coordinator, { groupInstanceId: 'i0' });
+    const later = join(coordinator, { groupInstanceId: 'i0' });
+    expect(answered(former).errorCode).toBe(ErrorCode.FENCED_INSTANCE_ID);
+    expect(awaited(coordinator, later)).toMatchObject({ errorCode: 0, generationId: 1 });
+    expect(answered(later).members).toHaveLength(1);
+  });
+
+  it('that does not join again keeps its place until its session ends', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    const leading = join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0', rebalanceTimeoutMs: 7000 });
+    join(coordinator, { memberId: ids[1] ?? '', groupInstanceId: 'i1', rebalanceTimeoutMs: 7000 });
+    expect(answered(leading).generationId).toBe(generation + 1);
+    sync(coordinator, generation + 1, ids[0] ?? '', [[ids[1] ?? '', 'kept']]);
+    sync(coordinator, generation + 1, ids[1] ?? '');
+    // Now only the leader joins again, and is not kept from the next generation for ever.
+    const again = join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0', rebalanceTimeoutMs: 7000 });
+    advance(coordinator, 6999);
+    expect(again.response).toBeNull();
+    advance(coordinator, 1);
+    expect(answered(again)).toMatchObject({ errorCode: 0, generationId: generation + 2 });
+    expect(answered(again).members.map(({ groupInstanceId }) => groupInstanceId)).toEqual(['i0', 'i1']);
+  });
+
+  it('hands the lead to one that joined if it led and did not', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    const entering = enter(coordinator, { rebalanceTimeoutMs: 60_000, sessionTimeoutMs: 10_000 });
+    advance(coordinator, 9000);
+    expect(beat(coordinator, generation, ids[0] ?? '')).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
+    expect(beat(coordinator, generation, ids[1] ?? '')).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
+    const follower = join(coordinator, { memberId: ids[1] ?? '', groupInstanceId: 'i1' });
+    for (let i = 0; i < 5; i++) {
+      advance(coordinator, 9000);
+      beat(coordinator, generation, ids[0] ?? '');
+    }
+    advance(coordinator, 6000);
+    expect(answered(follower)).toMatchObject({ errorCode: 0, generationId: generation + 1, leader: ids[1] });
+    expect(answered(follower).members).toHaveLength(3);
+    expect(answered(entering.joining).leader).toBe(ids[1]);
+  });
+
+  it('is removed by an operator who knows its instance only', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    expect(leave(coordinator, { memberId: '', groupInstanceId: 'nobody' })).toEqual([ErrorCode.UNKNOWN_MEMBER_ID]);
+    expect(leave(coordinator, { memberId: '', groupInstanceId: 'i1' })).toEqual([ErrorCode.NONE]);
+    expect(beat(coordinator, generation, ids[1] ?? '', 'i1')).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+    expect(stateOf(coordinator)).toBe('PreparingRebalance');
+  });
+
+  it('cannot take over an id that was given to a dynamic one', () => {
+    const coordinator = createCoordinator();
+    const { memberId } = answered(join(coordinator));
+    expect(answered(join(coordinator, { memberId, groupInstanceId: 'i0' })).errorCode).toBe(
+      ErrorCode.UNKNOWN_MEMBER_ID,
+    );
+  });
+});
