@@ -2,7 +2,8 @@
  * The nodes of a run: what they are configured with, and what an onlooker may know of them. The host of node N is
  * called node-N, and N - 1 is its actor.
  */
-import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
+import { checkNode } from '../core/broker/check.ts';
+import { createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { type MetadataImage, type PartitionImage, topicByName } from '../core/metadata/image.ts';

@@ -18,6 +18,7 @@ import { isForControllers } from './addresses.ts';
 import { endConnection, finish, pumpLater, release } from './answers.ts';
 import { answerUnknownVersion } from './api/18-api-versions.ts';
 import { type Handler, servedApi } from './api/table.ts';
+import { cancelGather } from './groups/calls.ts';
 import { budgetLeft, cancelFetch } from './partitions/fetch.ts';
 import type { Connection, Node, Request } from './state.ts';
 
@@ -84,6 +85,7 @@ export function takeFrame(node: Node, env: Env, id: ConnectionId, frame: Uint8Ar
     clientId: null,
     parts: null,
     fetch: null,
+    gather: null,
   });
   node.requestBytes += sizeBytes;
   pumpLater(node, connection);
@@ -111,6 +113,7 @@ export function dropConnection(node: Node, id: ConnectionId): void {
     request.connection = null;
     if (request.state === 'received') release(node, request);
     else if (request.fetch !== null) cancelFetch(node, request.fetch);
+    else if (request.gather !== null) cancelGather(node, request.gather);
   }
   connection.taken = 0;
 }

@@ -8,22 +8,17 @@
  * All state is in `Node`; a crash forgets it, and the next life finds what was durable through `boot.ts`.
  */
 import type { NodeConfig } from '../config/settings.ts';
-import { CONTROLLER } from '../controller/machine.ts';
-import { checkQuorum } from '../coordination/quorum.ts';
 import { assert, unreachable } from '../lib/assert.ts';
-import { checkHeap, createHeap, earliestMs, takeDue } from '../lib/heap.ts';
+import { createHeap, earliestMs, takeDue } from '../lib/heap.ts';
 import { createIds, nextOwner } from '../lib/ids.ts';
 import { createQueue } from '../lib/queue.ts';
 import type { DiskInput, Env, HostInput, Input, Outbox } from '../lib/world.ts';
-import { checkLog } from '../log/log.ts';
 import { EMPTY_IMAGE } from '../metadata/image.ts';
-import { mapValues } from '../metadata/sharded-map.ts';
-import { imageFromRecords, snapshotRecords } from '../metadata/snapshot.ts';
-import { checkLeader } from '../replication/leader.ts';
 import { listenersOf } from './addresses.ts';
 import { finishProduce } from './api/00-produce.ts';
 import { bootNode, stepBoot } from './boot/boot.ts';
 import { bootListening, proceedBoot } from './boot/boot-serve.ts';
+import { checkNode, checkSlice } from './check.ts';
 import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoints/checkpoints.ts';
 import { stepRemoval, wakeRemoval } from './checkpoints/removal.ts';
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
@@ -31,12 +26,16 @@ import { createControllerCalls, wakeControllerCalls } from './control/controller
 import { stepController, wakeController } from './control/controller-host.ts';
 import { heartbeatCut } from './control/controller-work.ts';
 import { createLifecycle, wakeLifecycle } from './control/lifecycle.ts';
-import { checkPeers, createPeers, settlePeers, stepPeers, wakePeers } from './control/peers.ts';
+import { createPeers, settlePeers, stepPeers, wakePeers } from './control/peers.ts';
 import { createProducerIds } from './control/producer-ids.ts';
+import { takeDrawn } from './groups/calls.ts';
+import { wakeHost } from './groups/hosting.ts';
+import { answerFinding } from './groups/offsets-topic.ts';
+import { createGroups } from './groups/state.ts';
 import { createContact } from './partitions/contact.ts';
 import { harvest, wakeFetch } from './partitions/fetch.ts';
 import { beginAhead } from './partitions/fetch-ahead.ts';
-import { checkSession, createSessions } from './partitions/fetch-sessions.ts';
+import { createSessions } from './partitions/fetch-sessions.ts';
 import { createFollowers, pumpFollowers, wakeFollowers } from './partitions/followers.ts';
 import { createInSyncHost, pumpInSync } from './partitions/in-sync.ts';
 import { settlePartition, stepPartition, wakePartition } from './partitions/partitions.ts';
@@ -52,10 +51,6 @@ const STEPS_PER_CHECK = 4096;
 const STEPS_PER_MACHINE = 64;
 /** A node of more machines is not checked as a whole, which would hold up its clients: a slice each time, in turn. */
 const WHOLE_MACHINES_MAX = 2_000;
-/** Machines of a slice. */
-const SLICE_MACHINES = 256;
-/** The snapshot of an image of more topics is not replayed for a check: it takes too long. */
-const REPLAYED_TOPICS_MAX = 500;
 /** Passes over what a step has set off; a pass answers requests that were read, and those are bounded. */
 const PASSES_MAX = 1_000_000;
 
@@ -65,6 +60,7 @@ export function createNode(config: NodeConfig): Node {
   const topics = createTopics(nextOwner(ids), config);
   const lifecycle = createLifecycle(nextOwner(ids));
   const checkpoints = createCheckpoints(nextOwner(ids));
+  const groups = createGroups(ids);
   const folder = config['log.dirs'][0] ?? '';
   return {
     configured: config,
@@ -89,10 +85,12 @@ export function createNode(config: NodeConfig): Node {
       [topics.owner, topics],
       [lifecycle.owner, lifecycle],
       [checkpoints.owner, checkpoints],
+      [groups.owner, groups],
     ]),
     deadlines: createHeap(),
     topics,
     producerIds: createProducerIds(),
+    groups,
     checkpoints,
     sessions: createSessions(),
     boot: null,
@@ -147,81 +145,6 @@ export function nodeDeadlineMs(node: Node): number {
   return node.stage === 'exited' ? Number.POSITIVE_INFINITY : earliestMs(node.deadlines);
 }
 
-/** Throws AssertionError if an invariant of the node is broken; true between any two steps. Walks over everything. */
-export function checkNode(node: Node): void {
-  checkFinished(node);
-  checkPeers(node.peers);
-  checkHeap(node.deadlines);
-  let readingBytes = 0;
-  let aheadBytes = 0;
-  for (const topic of node.topics.byName.values()) {
-    for (const partition of topic.partitions) {
-      if (partition === null) continue;
-      const { log, leader, reads, aheadBytes: counted } = partition;
-      aheadBytes += counted;
-      checkLog(log);
-      checkLeader(leader);
-      for (const slot of reads?.values() ?? []) readingBytes += slot.readingBytes;
-    }
-  }
-  assert(readingBytes === node.readingBytes, 'the budget of reads does not add up');
-  assert(aheadBytes === node.aheadBytes, 'the budget of reading ahead does not add up');
-  checkMetadata(node);
-  for (const session of node.sessions.byId.values()) checkSession(session);
-  assert(node.recentBytes >= 0, 'the bytes of recent batches are below nothing');
-  let unsentBytes = 0;
-  for (const connection of node.connections.values()) unsentBytes += connection.unsentBytes;
-  assert(unsentBytes === node.responseBytes, 'the budget of responses does not add up');
-  assert(node.requestBytes >= 0, 'the budget of requests is below nothing');
-}
-
-/** Nothing is left over from a step. */
-function checkFinished(node: Node): void {
-  assert(node.touched.length === 0, 'a partition was not settled');
-  assert(node.pumping.length === 0, 'a connection was not pumped');
-  assert(node.ripe.length === 0, 'a ripe fetch was not answered');
-  assert(node.finished.length === 0, 'a finished produce was not answered');
-  assert(node.wantedAheads.length === 0, 'a range was not read ahead');
-  assert(node.followers.touched.size === 0, 'a fetcher was not asked what it has to send');
-  assert(!node.inSync.isTouched, 'a proposal was not sent');
-}
-
-/** Checks what follows the machines that were checked last, by owner. Costs the same however many there are. */
-export function checkSlice(node: Node): void {
-  checkFinished(node);
-  const end = Math.min(node.checkOwner + SLICE_MACHINES, node.ids.owner);
-  for (let owner = node.checkOwner + 1; owner <= end; owner++) {
-    const machine = node.machines.get(owner);
-    if (machine?.kind !== 'partition') continue;
-    assert(machine.log.owner === owner, 'a partition is known under another number than its log');
-    checkLog(machine.log);
-    checkLeader(machine.leader);
-  }
-  node.checkOwner = end === node.ids.owner ? 0 : end;
-}
-
-/** What is committed is what this node keeps, and its snapshot, replayed, is the same again. */
-function checkMetadata(node: Node): void {
-  const { controller, image, topics } = node;
-  if (controller !== null && node.exit === null) checkQuorum(controller.quorum, CONTROLLER);
-  if (!topics.isLoaded || image === node.checkedImage) return;
-  node.checkedImage = image;
-  assert(topics.byId.size === image.topics.byId.size, 'this node keeps other topics than the image has');
-  for (const { id, name, partitions } of mapValues(image.topics.byId)) {
-    const topic = topics.byId.get(id);
-    assert(topic?.name === name, 'a topic of the image is not kept');
-    assert(topic.partitions.length === partitions.length, 'a topic has other partitions than the image says');
-    for (const [index, { replicas }] of partitions.entries()) {
-      const isHere = topic.partitions[index] !== null;
-      assert(isHere === replicas.includes(node.nodeId), 'the replicas here are not those that the image says');
-    }
-  }
-  if (image.topics.byId.size > REPLAYED_TOPICS_MAX) return;
-  const again = imageFromRecords(snapshotRecords(image), image.provenance);
-  assert(typeof again !== 'string', 'the records of a snapshot do not fit each other');
-  assert(CONTROLLER.isEqual(again, image), 'the replay of a snapshot is not the image that it was taken of');
-}
-
 function take(node: Node, env: Env, input: Input, out: Outbox): void {
   // The connections that this node has made are numbered downwards.
   if ('connection' in input && input.connection < 0) {
@@ -274,6 +197,9 @@ function route(node: Node, env: Env, input: DiskInput | Extract<HostInput, { kin
     case 'controller':
       stepController(node, env, machine, input, out);
       break;
+    case 'groups':
+      if (input.kind === 'entropy') takeDrawn(node, env, input, out);
+      break;
     default:
       if (input.kind !== 'entropy') routeDisk(node, env, machine, input, out);
   }
@@ -300,6 +226,7 @@ function routeDisk(node: Node, env: Env, machine: Machine, input: DiskInput, out
       break; // It asks nothing of the disk.
     case 'boot':
     case 'controller':
+    case 'groups':
       assert(false, 'these machines take every answer themselves');
       break;
     default:
@@ -350,6 +277,12 @@ function wakeMachine(node: Node, env: Env, machine: Waking, out: Outbox): void {
       break;
     case 'inSync':
       machine.isTouched = true;
+      break;
+    case 'groupHost':
+      wakeHost(node, env, machine, out);
+      break;
+    case 'groups':
+      answerFinding(node);
       break;
     case 'boot':
       break; // It has no deadline.

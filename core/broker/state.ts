@@ -27,6 +27,7 @@ import type { ControllerHost } from './control/controller-host.ts';
 import type { Lifecycle } from './control/lifecycle.ts';
 import type { Peers } from './control/peers.ts';
 import type { ProducerIds } from './control/producer-ids.ts';
+import type { Gather, GroupHost, Groups } from './groups/state.ts';
 import type { Unapplied } from './partitions/applied.ts';
 import type { Contact } from './partitions/contact.ts';
 import type { WantedAhead } from './partitions/fetch-ahead.ts';
@@ -41,6 +42,8 @@ export interface Topic {
   readonly name: string;
   /** As in the image, and in `partition.metadata` of each partition. */
   readonly id: string;
+  /** It belongs to the brokers: clients do not write to it. */
+  readonly isInternal: boolean;
   /** The paths of its folders, without the numbers at their ends: shared, for there may be 100,000. */
   readonly stem: string;
   /** By partition number, as many as the image has; null where no replica is here. */
@@ -104,6 +107,8 @@ export interface Partition extends Timed {
   uncheckpointedBytes: number;
   /** Where DeleteRecords wants the log to start, until that is written down; -1 for nowhere. */
   wantedStart: number;
+  /** The coordinator of the groups that are kept in it, while this node leads it; null for any other partition. */
+  host: GroupHost | null;
 }
 
 /** What a connection's client asked, from its arrival until its answer has been handed to the network. */
@@ -123,6 +128,8 @@ export interface Request {
   parts: Uint8Array[] | null;
   /** The fetch that works on it, to be ended with the connection. */
   fetch: Fetch | null;
+  /** What it waits for of coordinators of groups; null for nothing. */
+  gather: Gather | null;
 }
 
 /** One accepted connection. */
@@ -167,10 +174,10 @@ export interface ListenerState {
 }
 
 /** Machines that ask the world. */
-export type Machine = Partition | Removal | Boot | Topics | ControllerHost | Lifecycle | Checkpoints | Stop;
+export type Machine = Partition | Removal | Boot | Topics | ControllerHost | Lifecycle | Checkpoints | Stop | Groups;
 
 /** What is woken at its deadline. */
-export type Waking = Machine | Fetch | Peers | ControllerCalls | Followers | InSyncHost;
+export type Waking = Machine | Fetch | Peers | ControllerCalls | Followers | InSyncHost | GroupHost;
 
 /** new: not started. exited: the last effect has been pushed; every input is passed over. */
 export type NodeStage = 'new' | 'booting' | 'serving' | 'stopping' | 'exited';
@@ -212,6 +219,7 @@ export interface Node {
   readonly deadlines: DeadlineHeap<Waking>;
   readonly topics: Topics;
   readonly producerIds: ProducerIds;
+  readonly groups: Groups;
   readonly checkpoints: Checkpoints;
   readonly sessions: Sessions;
   /** Null unless the node boots or stops. */

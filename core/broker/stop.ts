@@ -27,6 +27,7 @@ import { beginLeaving } from './control/lifecycle.ts';
 import { closePeers } from './control/peers.ts';
 import { isBroker } from './control/roles.ts';
 import { exitNode } from './exit.ts';
+import { dropHosts } from './groups/hosting.ts';
 import { ripen } from './partitions/fetch.ts';
 import { touch } from './partitions/partitions.ts';
 import { say } from './say.ts';
@@ -109,6 +110,7 @@ function beginDraining(node: Node, env: Env, stop: Stop, out: Outbox): void {
   stop.drainedMs = env.nowMs;
   setDeadline(node.deadlines, stop, env.nowMs + DRAIN_MS_MAX);
   unlisten(node, false, out);
+  dropHosts(node);
   for (const connection of node.connections.values()) {
     for (let i = 0; i < connection.requests.size; i++) {
       const { fetch } = queueAt(connection.requests, i);

@@ -3,13 +3,21 @@
  * documentation and DescribeConfigs are made from here. Names, kinds and bounds are Apache Kafka's; names that begin
  * with `tidemark.` are our own. Data, no state.
  */
+import { GROUP_SETTINGS, OFFSETS_SETTINGS } from './group-settings.ts';
 import { LOG_SETTINGS } from './log-settings.ts';
 import { NODE_SETTINGS } from './node-settings.ts';
 import { QUORUM_SETTINGS } from './quorum-settings.ts';
 import { REPLICA_SETTINGS } from './replica-settings.ts';
 import type { Setting } from './setting.ts';
 
-const TABLE = { ...NODE_SETTINGS, ...LOG_SETTINGS, ...QUORUM_SETTINGS, ...REPLICA_SETTINGS };
+const TABLE = {
+  ...NODE_SETTINGS,
+  ...LOG_SETTINGS,
+  ...QUORUM_SETTINGS,
+  ...REPLICA_SETTINGS,
+  ...GROUP_SETTINGS,
+  ...OFFSETS_SETTINGS,
+};
 
 /** The name of a setting. */
 export type SettingName = keyof typeof TABLE;

@@ -39,6 +39,8 @@ export interface Env {
   readonly crc32c: (bytes: Uint8Array, start?: number, end?: number) => number;
   /** Compression, synchronous, loaded before the first step. */
   readonly codecs: Codecs;
+  /** Understands a regular expression in RE2's syntax, for whole texts, in linear time; null if it is none. */
+  readonly compilePattern?: (pattern: string) => ((text: string) => boolean) | null;
   /** Says that a rare path was taken, for the simulator's reports; does nothing in production. */
   readonly reached: (mark: string) => void;
 }

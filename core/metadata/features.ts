@@ -12,6 +12,8 @@ import { type MetadataRecord, metadataRecord } from './records.ts';
 export const METADATA_VERSION = 'metadata.version';
 /** The feature of eligible leader replicas (KIP-966). */
 export const ELR_VERSION = 'eligible.leader.replicas.version';
+/** The feature of groups: at level 1 the consumer protocol is served (KIP-848). */
+export const GROUP_VERSION = 'group.version';
 /** The feature of the quorum itself; its level is in the quorum's control records, never in a FeatureLevelRecord. */
 export const KRAFT_VERSION = 'kraft.version';
 
@@ -42,6 +44,7 @@ export function losesMetadata(from: number, to: number): boolean {
 /** What this node supports, for its registration and for ApiVersions, by name. */
 export const SUPPORTED_FEATURES: readonly SupportedFeature[] = [
   { name: ELR_VERSION, minSupportedVersion: 0, maxSupportedVersion: 1 },
+  { name: GROUP_VERSION, minSupportedVersion: 0, maxSupportedVersion: 1 },
   { name: KRAFT_VERSION, minSupportedVersion: 0, maxSupportedVersion: 1 },
   { name: METADATA_VERSION, minSupportedVersion: METADATA_LEVEL_MIN, maxSupportedVersion: METADATA_LEVEL_MAX },
 ];
@@ -110,6 +113,7 @@ export function partitionVersion(level: number): number {
 export const BOOTSTRAP_LEVELS: readonly FeatureLevel[] = [
   { name: METADATA_VERSION, level: METADATA_LEVEL_MAX },
   { name: ELR_VERSION, level: 1 },
+  { name: GROUP_VERSION, level: 1 },
 ];
 
 /**

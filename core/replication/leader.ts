@@ -21,8 +21,8 @@
 import { assert } from '../lib/assert.ts';
 import { createQueue, dequeue, enqueue, peek, type Queue, queueAt, sift } from '../lib/queue.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { appendAsLeader, assignEpoch, type Log } from '../log/log.ts';
-import type { RecordFault } from '../log/types.ts';
+import { appendAsLeader, appendOwn, assignEpoch, type Log } from '../log/log.ts';
+import type { AppendOutcome, RecordFault } from '../log/types.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import {
   type BrokerStates,
@@ -258,6 +258,33 @@ export function appendToLeader<W extends Waiter>(
   waiter.remaining += 1;
   if (untilMs < leader.expiryMs) leader.expiryMs = untilMs;
   return false;
+}
+
+/**
+ * Appends one batch that this node itself made and nobody waits for here; the log must have room. It is committed once
+ * the high watermark is at or above the offset behind it.
+ */
+export function appendOwnToLeader<W extends Waiter>(
+  leader: Leader<W>,
+  env: Env,
+  records: Uint8Array,
+  out: Outbox,
+): AppendOutcome {
+  const { log, epoch, inSync, appends } = leader;
+  const endBefore = log.end;
+  const outcome = appendOwn(log, env, records, epoch, out);
+  if (inSync !== null) noteGrowth(inSync, endBefore, env.nowMs);
+  const { nextOffset } = outcome;
+  const sizeBytes = records.length;
+  enqueue(appends, {
+    nextOffset,
+    sizeBytes,
+    waiter: null,
+    answer: null,
+    untilMs: Number.POSITIVE_INFINITY,
+    isAll: true,
+  });
+  return outcome;
 }
 
 /**

@@ -24,7 +24,15 @@ describe('ApiVersions', () => {
       [1, 4, 18],
       [2, 1, 11],
       [3, 0, 13],
+      [8, 2, 10],
+      [9, 1, 10],
       [10, 0, 6],
+      [11, 0, 9],
+      [12, 0, 4],
+      [13, 0, 5],
+      [14, 0, 5],
+      [15, 0, 6],
+      [16, 0, 5],
       [18, 0, 5],
       [19, 2, 7],
       [20, 1, 6],
@@ -36,9 +44,11 @@ describe('ApiVersions', () => {
       [33, 0, 2],
       [35, 1, 5],
       [37, 0, 3],
+      [42, 0, 3],
       [43, 0, 2],
       [44, 0, 1],
       [46, 0, 0],
+      [47, 0, 0],
       [48, 0, 1],
       [50, 0, 0],
       [55, 0, 2],
@@ -46,6 +56,8 @@ describe('ApiVersions', () => {
       [60, 0, 2],
       [61, 0, 0],
       [64, 0, 0],
+      [68, 0, 1],
+      [69, 0, 1],
       [74, 0, 1],
       [75, 0, 0],
       [94, 0, 0],
@@ -58,10 +70,11 @@ describe('ApiVersions', () => {
     const answer = world.ask(client, KEY.apiVersions, 4, software);
     expect(answer.finalizedFeatures.map(({ name, maxVersionLevel }) => [name, maxVersionLevel]).sort()).toEqual([
       ['eligible.leader.replicas.version', 1],
+      ['group.version', 1],
       ['kraft.version', 1],
       ['metadata.version', 33],
     ]);
-    expect(answer.supportedFeatures).toHaveLength(3);
+    expect(answer.supportedFeatures).toHaveLength(4);
     const old = world.ask(client, KEY.apiVersions, 3, software);
     expect(old.supportedFeatures.map(({ name }) => name)).toEqual(['metadata.version']);
   });

@@ -1,6 +1,6 @@
 /** The checks of a large node: what is broken is found within one turn, and no check looks at everything. */
 import { describe, expect, it } from 'vitest';
-import { checkNode, checkSlice } from '../../core/broker/node.ts';
+import { checkNode, checkSlice } from '../../core/broker/check.ts';
 import { ToyWorld } from './toy-world.ts';
 
 describe('the check of a slice', () => {

@@ -4,7 +4,8 @@
  *
  * A crash keeps what was synced and what `replace` put in place; `crash('process')` keeps everything written.
  */
-import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../../core/broker/node.ts';
+import { checkNode } from '../../core/broker/check.ts';
+import { createNode, type Node, nodeDeadlineMs, stepNode } from '../../core/broker/node.ts';
 import { parseSettings } from '../../core/config/parse.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import type { DiskError, Effect, Env, Input, NetworkEffect } from '../../core/lib/world.ts';

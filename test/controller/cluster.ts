@@ -95,6 +95,7 @@ export function register(
   const features = [
     { name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: more.maxLevel ?? 33 },
     { name: 'eligible.leader.replicas.version', minSupportedVersion: 0, maxSupportedVersion: 1 },
+    { name: 'group.version', minSupportedVersion: 0, maxSupportedVersion: 1 },
   ];
   const response = ask(cluster, 62, 4, {
     brokerId: id,

@@ -54,6 +54,7 @@ describe('a controller', () => {
   const features = [
     { name: 'metadata.version', minSupportedVersion: 7, maxSupportedVersion: 33 },
     { name: 'eligible.leader.replicas.version', minSupportedVersion: 0, maxSupportedVersion: 1 },
+    { name: 'group.version', minSupportedVersion: 0, maxSupportedVersion: 1 },
   ];
   const body = { controllerId: 8, incarnationId: idOf(1), zkMigrationReady: false, listeners: [endPoint], features };
   const setLevel = (cluster: Cluster, featureLevel: number): void =>

@@ -86,8 +86,8 @@ const everything: readonly MetadataRecord[] = [
 ];
 
 const ORDER = (
-  'FeatureLevelRecord FeatureLevelRecord RegisterBrokerRecord RegisterBrokerRecord RegisterControllerRecord ' +
-  'TopicRecord PartitionRecord'
+  'FeatureLevelRecord FeatureLevelRecord FeatureLevelRecord RegisterBrokerRecord RegisterBrokerRecord ' +
+  'RegisterControllerRecord TopicRecord PartitionRecord'
 ).split(' ');
 
 describe('a snapshot', () => {

@@ -1,6 +1,7 @@
 /** A world of several nodes: what lies between them breaks in every way, one by one, and each has what is its own. */
 import { expect, test } from 'vitest';
-import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../../core/broker/node.ts';
+import { checkNode } from '../../core/broker/check.ts';
+import { createNode, type Node, nodeDeadlineMs, stepNode } from '../../core/broker/node.ts';
 import { parseSettings } from '../../core/config/parse.ts';
 import type { NodeConfig } from '../../core/config/settings.ts';
 import { type Actor, asAnyMachine } from '../../runtime-sim/actor.ts';

@@ -4,7 +4,8 @@
  * With acks=-1 the answer comes when every batch is below its partition's high watermark, with acks=1 when it is
  * durable on this node, with acks=0 there is none, and an error then ends the connection, which is all that such a
  * client can notice. Each partition succeeds or fails by itself; one that is not confirmed within `timeoutMs` is
- * answered by REQUEST_TIMED_OUT, though its batch may still be committed. Version 13 names topics by id.
+ * answered by REQUEST_TIMED_OUT, though its batch may still be committed. Topics of the brokers are not for clients.
+ * Version 13 names topics by id.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import { BATCH_HEADER_BYTES, codecId, dataViewOf, MAGIC, MAGIC_AT } from '../../protocol/batch.ts';
@@ -25,6 +26,8 @@ const ZSTD_SINCE = 7;
 const IDS_SINCE = 13;
 /** The first version whose answers name the leader that a client should ask (KIP-951). */
 const CURRENT_LEADER_SINCE = 10;
+/** The name under which tools may write to topics of the brokers. */
+const ADMIN_CLIENT = '__admin_client';
 const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
 const NO_RECORDS = new Uint8Array(0);
 
@@ -113,6 +116,11 @@ function appendOne(
   const { acks } = wait;
   if (acks !== -1 && acks !== 0 && acks !== 1) {
     reply.errorCode = ErrorCode.INVALID_REQUIRED_ACKS;
+    return reply;
+  }
+  if (topic?.isInternal === true && wait.request.clientId !== ADMIN_CLIENT) {
+    reply.errorCode = ErrorCode.INVALID_TOPIC_EXCEPTION;
+    reply.errorMessage = `Cannot append to internal topic ${topic.name}`;
     return reply;
   }
   const partition = topic?.partitions[data.index] ?? null;

@@ -18,6 +18,7 @@ import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/
 import { listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
 import { autoCreate } from '../control/auto-create.ts';
+import { OFFSETS_TOPIC } from '../groups/names.ts';
 import { holdMetadata } from '../partitions/absent.ts';
 import { mayBeReplaced } from '../partitions/contact.ts';
 import { lingeringEndpoints, liveEndpoints } from '../partitions/leaders.ts';
@@ -66,9 +67,9 @@ export function handleMetadata(node: Node, env: Env, request: Request, body: Met
   else if (!holdMetadata(node, env, wait)) answerMetadata(node, wait);
 }
 
-/** Kafka makes these itself, with settings of their own; so will we. */
+/** What brokers will make themselves, with settings of their own, once they need it. */
 function isReserved(name: string): boolean {
-  return isInternalTopic(name) || name === CLUSTER_METADATA_TOPIC;
+  return (isInternalTopic(name) && name !== OFFSETS_TOPIC) || name === CLUSTER_METADATA_TOPIC;
 }
 
 /** Answers with what is known now. */

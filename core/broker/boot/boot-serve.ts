@@ -23,8 +23,8 @@ import { settleFolders } from './boot-folders.ts';
 
 /** What a user of Kafka would assume and would not find. */
 const NOT_YET =
-  'not there yet: retention and compaction (records go only when somebody deletes them), ' +
-  'consumer groups, transactions, security';
+  'not there yet: retention and compaction (records go only when somebody deletes them, ' +
+  'and __consumer_offsets grows with every commit), transactions, security';
 
 /** Partitions that one request of ours creates, unless a single topic has more. */
 const PARTITIONS_PER_REQUEST = 5_000;

@@ -3,6 +3,8 @@ import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { ResponseInputOf } from '../../protocol/messages/index.ts';
 import { answerMetadata, type MetadataWait } from '../api/03-metadata.ts';
+import { OFFSETS_TOPIC } from '../groups/names.ts';
+import { wantedOffsetsTopic } from '../groups/offsets-topic.ts';
 import { waitForTopics } from '../partitions/topic-waits.ts';
 import type { Node } from '../state.ts';
 import { type Caller, type CallOutcome, callController } from './controller-calls.ts';
@@ -24,14 +26,14 @@ export function wantedTopic(
   numPartitions: number;
   replicationFactor: number;
   assignments: never[];
-  configs: never[];
+  configs: { readonly name: string; readonly value: string }[];
 } {
   return { name, numPartitions, replicationFactor: -1, assignments: [], configs: [] };
 }
 
 /** Asks the controller to create topics; `wait` is answered when they can be used. */
 export function autoCreate(node: Node, env: Env, names: readonly string[], wait: MetadataWait, out: Outbox): void {
-  const topics = names.map((name) => wantedTopic(name));
+  const topics = names.map((name) => (name === OFFSETS_TOPIC ? wantedOffsetsTopic(node.config) : wantedTopic(name)));
   const body = { topics, timeoutMs: CREATE_MS_MAX, validateOnly: false };
   callController(node, env, CREATE_KEY, CREATE_VERSION, body, { kind: 'autoCreate', wait, names }, out);
 }

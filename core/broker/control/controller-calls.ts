@@ -27,6 +27,7 @@ import { knownLeader } from '../../raft/raft.ts';
 import { controllerAddress } from '../addresses.ts';
 import type { MetadataWait } from '../api/03-metadata.ts';
 import { answerStartTopics } from '../boot/boot-serve.ts';
+import { answerOffsetsTopic } from '../groups/offsets-topic.ts';
 import { answerAlterPartition, controllerChanged } from '../partitions/in-sync.ts';
 import type { Node, Request } from '../state.ts';
 import { answerAutoCreate } from './auto-create.ts';
@@ -68,6 +69,7 @@ export type Caller =
     }
   | { readonly kind: 'autoCreate'; readonly wait: MetadataWait; readonly names: readonly string[] }
   | { readonly kind: 'startTopics' }
+  | { readonly kind: 'offsetsTopic' }
   | { readonly kind: 'registration'; readonly attempt: number }
   | { readonly kind: 'controllerRegistration' }
   | { readonly kind: 'heartbeat'; readonly attempt: number }
@@ -323,6 +325,9 @@ export function answerCaller(node: Node, env: Env, caller: Caller, outcome: Call
       break;
     case 'startTopics':
       answerStartTopics(node, outcome, out);
+      break;
+    case 'offsetsTopic':
+      answerOffsetsTopic(node, env, outcome, out);
       break;
     case 'registration':
       answerRegistration(node, env, caller.attempt, outcome, out);

@@ -10,6 +10,7 @@ import type { MetadataDelta } from '../../metadata/draft.ts';
 import type { TopicDelta } from '../../metadata/draft-topics.ts';
 import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../../metadata/image.ts';
 import { mapValues } from '../../metadata/sharded-map.ts';
+import { noteBrokers, noteTopics } from '../groups/image-changes.ts';
 import { say } from '../say.ts';
 import type { Node, Topic } from '../state.ts';
 import { lookForAbsent } from './absent.ts';
@@ -20,7 +21,10 @@ import { addTopic, removeTopic, updatePartitions } from './topics.ts';
 /** One batch is committed. */
 export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Outbox): void {
   node.image = delta.after;
-  if (delta.before.cluster !== delta.after.cluster) brokersChanged(node);
+  if (delta.before.cluster !== delta.after.cluster) {
+    brokersChanged(node);
+    noteBrokers(node, delta.before, delta.after);
+  }
   const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
   if (isOfBrokers) applyBrokerConfig(node);
   for (const resource of delta.configs) {
@@ -39,7 +43,10 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
 export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox): void {
   const { image: before } = node;
   node.image = view;
-  if (before.cluster !== view.cluster) brokersChanged(node);
+  if (before.cluster !== view.cluster) {
+    brokersChanged(node);
+    noteBrokers(node, before, view);
+  }
   applyBrokerConfig(node);
   for (const config of mapValues(view.configs)) sayIdle(node, config, out);
   applyTopics(node, env, differences(before, view), out);
@@ -76,6 +83,7 @@ function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: O
     const topic = node.topics.byId.get(after.id) ?? createTopic(node, after, out);
     updatePartitions(node, env, topic, after, partitions, out);
   }
+  noteTopics(node, deltas);
 }
 
 function createTopic(node: Node, { name, id, partitions }: TopicImage, out: Outbox): Topic {

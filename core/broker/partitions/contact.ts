@@ -27,6 +27,7 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import { wantedInSync } from '../../replication/in-sync.ts';
 import { failWaiting, type Leader } from '../../replication/leader.ts';
 import type { ProduceWait } from '../api/00-produce.ts';
+import { refuseWaiting } from '../groups/hosting.ts';
 import type { Node } from '../state.ts';
 import { markMoved } from './fetch.ts';
 
@@ -70,6 +71,7 @@ export function lookAtContact(node: Node, env: Env): void {
       env.reached('broker.may_be_replaced');
       const text = 'this node hears no controller: another may lead';
       failWaiting(partition.leader, ErrorCode.NOT_LEADER_OR_FOLLOWER, text, finished);
+      if (partition.host !== null) refuseWaiting(node, partition.host, ErrorCode.NOT_COORDINATOR);
       markMoved(node, partition);
     }
   }

@@ -17,6 +17,7 @@ import { loseLead, takeLead, takePartitionState } from '../../replication/leader
 import { partitionName } from '../checkpoints/files.ts';
 import { claimedStart, correctStart } from '../checkpoints/lowering.ts';
 import { noteDirectory } from '../control/directories.ts';
+import { dropHost, leadGroups } from '../groups/hosting.ts';
 import { say } from '../say.ts';
 import type { Node, Partition } from '../state.ts';
 import { markMoved } from './fetch.ts';
@@ -67,6 +68,7 @@ export function settleRole(node: Node, env: Env, partition: Partition, out: Outb
 
 /** The partition leaves this node: it is not followed any more, and not led. */
 export function leaveRole(node: Node, partition: Partition): void {
+  if (partition.host !== null) dropHost(node, partition.host);
   endFollowing(node, partition);
   node.inSync.lacking.delete(partition);
   node.inSync.directories.misplaced.delete(partition);
@@ -86,15 +88,18 @@ function beginLead(node: Node, env: Env, partition: Partition, image: PartitionI
     lagMaxMs: node.config['replica.lag.time.max.ms'],
     nowMs: env.nowMs,
   };
-  if (takeLead(leader, lead)) return;
-  const fields = new Map([['partition', partitionName(partition.topic.name, partition.index)]]);
-  say(out, 'error', 'a log claims leader epochs that were never given; they are forgotten', fields);
+  if (!takeLead(leader, lead)) {
+    const fields = new Map([['partition', partitionName(partition.topic.name, partition.index)]]);
+    say(out, 'error', 'a log claims leader epochs that were never given; they are forgotten', fields);
+  }
+  leadGroups(node, env, partition, out);
 }
 
 function follow(node: Node, partition: Partition, image: PartitionImage): void {
   const { leader, followed, fetcher, log } = partition;
   partition.wantsLead = false;
   if (leader.epoch >= 0) loseLead(leader, node.finished);
+  if (partition.host !== null) dropHost(node, partition.host);
   if (followed !== null && fetcher !== null && fetcher.leaderId === image.leader) {
     followEpoch(fetcher, followed, image.leaderEpoch);
     touchFetcher(node, fetcher);

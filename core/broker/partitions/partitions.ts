@@ -29,6 +29,8 @@ import { noteCommitted } from '../checkpoints/checkpoints.ts';
 import { partitionName } from '../checkpoints/files.ts';
 import { noteClaimedStart } from '../checkpoints/lowering.ts';
 import { exitNode } from '../exit.ts';
+import { groupsCommitted, reloadHost } from '../groups/hosting.ts';
+import { takeLoadRead } from '../groups/loading.ts';
 import { complain } from '../say.ts';
 import type { Node, Partition, Topic } from '../state.ts';
 import { stopPartitionClosed } from '../stop.ts';
@@ -73,6 +75,7 @@ export function createPartition(node: Node, topic: Topic, index: number, config:
     isRecent: false,
     uncheckpointedBytes: 0,
     wantedStart: -1,
+    host: null,
   };
   while (topic.partitions.length < index) topic.partitions.push(null);
   topic.partitions[index] = partition;
@@ -123,6 +126,7 @@ export function settlePartition(node: Node, env: Env, partition: Partition): voi
     if (leader.highWatermark > before) {
       noteCommitted(node, partition, sizeBytes);
       markCommitted(node, partition, sizeBytes);
+      if (partition.host !== null) groupsCommitted(node, partition.host);
     }
     if (leader.inSync !== null) markWritten(node, env, partition);
     leaderMs = settleInSync(node, env, partition);
@@ -182,9 +186,10 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
       if (partition.followed === null) cutBack(partition.leader, event.offset, node.finished);
       else takeRoleEvent(node, env, partition, event, out);
       sayCutBack(node, env, partition, event.offset, out);
+      if (partition.host !== null) reloadHost(node, env, partition.host, out);
       break;
     case 'readDone':
-      takeReadDone(node, partition, event);
+      takeReadDone(node, env, partition, event, out);
       break;
     case 'timestampFound':
       finishLookup(node, partition, event.ticket, event.found);
@@ -200,7 +205,15 @@ function takeEvent(node: Node, env: Env, partition: Partition, event: LogEvent, 
   }
 }
 
-function takeReadDone(node: Node, partition: Partition, event: Extract<LogEvent, { kind: 'readDone' }>): void {
+function takeReadDone(
+  node: Node,
+  env: Env,
+  partition: Partition,
+  event: Extract<LogEvent, { kind: 'readDone' }>,
+  out: Outbox,
+): void {
+  const { host } = partition;
+  if (host !== null && takeLoadRead(node, env, host, event.ticket, event.outcome, out)) return;
   const slot = takeRead(node, partition, event.ticket, event.outcome);
   if (slot !== null) readOn(node, partition, slot, event.outcome);
 }

@@ -9,6 +9,7 @@ import type { ResponseInputOf } from '../../protocol/messages/index.ts';
 import { answer } from '../answers.ts';
 import { answerMetadata, type MetadataWait } from '../api/03-metadata.ts';
 import { bootTopicsDone } from '../boot/boot-serve.ts';
+import { answerFinding } from '../groups/offsets-topic.ts';
 import type { Node, Request, Topic } from '../state.ts';
 import { changeApplied, type Unapplied } from './applied.ts';
 
@@ -25,6 +26,8 @@ export type WaitEnd =
     }
   | { readonly kind: 'metadata'; readonly wait: MetadataWait }
   | { readonly kind: 'start' }
+  /** The topic of groups: those who look for a coordinator are answered. */
+  | { readonly kind: 'offsetsTopic' }
   /** A change of the metadata is applied once the logs are open that it makes necessary here. */
   | { readonly kind: 'applied'; readonly change: Unapplied };
 
@@ -106,6 +109,9 @@ function conclude(node: Node, { end }: TopicWait): void {
       break;
     case 'metadata':
       answerMetadata(node, end.wait);
+      break;
+    case 'offsetsTopic':
+      answerFinding(node);
       break;
     case 'start':
       bootTopicsDone(node);

@@ -18,6 +18,7 @@ import type { DiskInput, Env, Outbox } from '../../lib/world.ts';
 import { createSharedEpochs, type SharedEpochs } from '../../log/epochs.ts';
 import type { LogFound } from '../../log/types.ts';
 import type { TopicImage } from '../../metadata/image.ts';
+import { isInternalTopic } from '../../metadata/topic-names.ts';
 import { formatPartitionMetadata, PARTITION_METADATA, partitionName } from '../checkpoints/files.ts';
 import { beginRemoval, leaveReaders } from '../checkpoints/removal.ts';
 import { exitNode } from '../exit.ts';
@@ -107,7 +108,8 @@ export function addTopic(node: Node, name: string, id: string): Topic {
   assert(!topics.byName.has(name), 'a name has one topic');
   assert(!topics.byId.has(id), 'an id has one topic');
   const stem = `${node.folder}/${name}-`;
-  const topic: Topic = { name, id, stem, partitions: [], opening: 0, waits: [] };
+  const isInternal = isInternalTopic(name);
+  const topic: Topic = { name, id, isInternal, stem, partitions: [], opening: 0, waits: [] };
   topics.byName.set(name, topic);
   topics.byId.set(id, topic);
   return topic;

@@ -1,0 +1,226 @@
+/**
+ * A coordinator of groups learns what its log holds: from the start to where the log ended when this node began to lead.
+ *
+ * All of that stays: a leader's log is never cut below its end. What is not committed yet is loaded too, and no answer
+ * leaves before it is. Each step of a node reads, or takes in, one portion, and few hosts read at one time, so that
+ * other requests never wait long: a read of files goes on with the disk's answer, one of memory with the next wake.
+ * Control batches say nothing of groups. A crash forgets how far it had come.
+ */
+import { activate, beginLoad, type CoordinatorEvent, loadEntries } from '../../coordination/coordinator.ts';
+import { GROUP_MACHINE } from '../../group/machine.ts';
+import type { GroupShapes } from '../../group/shapes.ts';
+import { setDeadline } from '../../lib/heap.ts';
+import { ProtocolError } from '../../lib/protocol-error.ts';
+import { dequeue, enqueue } from '../../lib/queue.ts';
+import type { Env, Outbox } from '../../lib/world.ts';
+import { readLog } from '../../log/log.ts';
+import type { ReadOutcome } from '../../log/types.ts';
+import { dataViewOf, isControl, leaderEpoch as leaderEpochOf, nextOffset } from '../../protocol/batch.ts';
+import { errorName } from '../../protocol/errors.ts';
+import { readRecords } from '../../protocol/records.ts';
+import { splitBatches } from '../../raft/batches.ts';
+import { partitionName } from '../checkpoints/files.ts';
+import { say } from '../say.ts';
+import type { Node, Partition } from '../state.ts';
+import { groupConfig } from './group-config.ts';
+import { remind } from './hosting.ts';
+import { journalOf, recordBytesMaxOf } from './journal.ts';
+import type { Awaiting, GroupHost, Load, LoadedEntry } from './state.ts';
+
+/** Bytes of the log that are read at a time, but for a single batch that is larger. */
+export const LOAD_BYTES = 128 * 1024;
+/** Records that one step takes in. */
+export const LOAD_RECORDS = 1_500;
+/** Hosts that read at one time. */
+export const LOADS_MAX = 2;
+/** A log that has too many readers is asked again after this, ms. */
+const RETRY_MS = 10;
+/** A deadline that has come whatever the time is. */
+const AT_ONCE_MS = 0;
+
+/** Begins to load; the host is active at once where the log holds nothing. */
+export function beginLoading(node: Node, env: Env, host: GroupHost, out: Outbox): void {
+  const { groups } = node;
+  const { log } = host.partition;
+  host.stage = 'loading';
+  host.load = {
+    next: log.start,
+    end: log.end,
+    ticket: 0,
+    entries: [],
+    at: 0,
+    startedMs: env.nowMs,
+    recordsCount: 0,
+    hasTurn: false,
+  };
+  beginLoad(host.coordinator, GROUP_MACHINE);
+  if (log.start >= log.end) {
+    becomeActive(node, env, host, host.load, out);
+    return;
+  }
+  enqueue(groups.loadQueue, host);
+  takeTurns(node);
+}
+
+/** The host loads no more: it is gone, has failed, or is active. */
+export function endLoading(node: Node, { load }: GroupHost): void {
+  if (load === null) return;
+  if (load.hasTurn) node.groups.loadingCount -= 1;
+  load.hasTurn = false;
+  takeTurns(node);
+}
+
+/** Lets as many hosts read as may. */
+function takeTurns(node: Node): void {
+  const { groups } = node;
+  while (groups.loadingCount < LOADS_MAX) {
+    const host = dequeue(groups.loadQueue);
+    if (host === undefined) return;
+    if (host.stage !== 'loading' || host.load === null) continue;
+    host.load.hasTurn = true;
+    groups.loadingCount += 1;
+    setDeadline(node.deadlines, host, AT_ONCE_MS);
+  }
+}
+
+/** Goes on: takes in a portion of what was read, or reads the next one. */
+export function advanceLoad(node: Node, env: Env, host: GroupHost, out: Outbox): void {
+  const { load, partition } = host;
+  if (load === null || load.ticket !== 0) return;
+  if (load.at < load.entries.length) {
+    const problem = takeIn(host, load);
+    if (problem !== null) {
+      fail(node, host, problem, out);
+      return;
+    }
+  }
+  if (load.at < load.entries.length) {
+    setDeadline(node.deadlines, host, env.nowMs + 1);
+  } else if (load.next >= load.end) {
+    becomeActive(node, env, host, load, out);
+  } else {
+    const { log } = partition;
+    const offset = Math.max(load.next, log.start);
+    const request = { offset, sizeBytesMax: LOAD_BYTES, upTo: load.end, minOne: true };
+    takeOutcome(node, env, host, load, readLog(log, env, request, out), out);
+  }
+}
+
+/** A read of files has ended. True if it was this host's. */
+export function takeLoadRead(
+  node: Node,
+  env: Env,
+  host: GroupHost,
+  ticket: number,
+  outcome: ReadOutcome,
+  out: Outbox,
+): boolean {
+  const { load } = host;
+  if (load === null || load.ticket !== ticket) return false;
+  load.ticket = 0;
+  takeOutcome(node, env, host, load, outcome, out);
+  if (host.stage === 'loading' && load.at < load.entries.length) advanceLoad(node, env, host, out);
+  return true;
+}
+
+function takeOutcome(node: Node, env: Env, host: GroupHost, load: Load, outcome: ReadOutcome, out: Outbox): void {
+  if (outcome.kind === 'pending') {
+    load.ticket = outcome.ticket;
+  } else if (outcome.kind === 'error') {
+    fail(node, host, errorName(outcome.error), out);
+  } else if (outcome.sizeBytes === 0) {
+    setDeadline(node.deadlines, host, env.nowMs + RETRY_MS);
+  } else {
+    const problem = unpack(env, load, outcome.parts);
+    if (problem !== null) fail(node, host, problem, out);
+    else setDeadline(node.deadlines, host, env.nowMs + 1);
+  }
+}
+
+/** The records of batches, to be taken in; a sentence if they make no sense. */
+function unpack(env: Env, load: Load, parts: readonly Uint8Array[]): string | null {
+  const entries: LoadedEntry[] = [];
+  try {
+    for (const bytes of splitBatches(parts)) {
+      const view = dataViewOf(bytes);
+      load.next = nextOffset(view, 0);
+      if (isControl(view, 0)) continue;
+      const leaderEpoch = leaderEpochOf(view, 0);
+      for (const { key, value, offset, timestampMs } of readRecords(bytes, env.codecs)) {
+        if (key !== null) entries.push({ entry: { key, value: kept(key, value) }, offset, leaderEpoch, timestampMs });
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    return error.message;
+  }
+  load.entries = entries;
+  load.at = 0;
+  return null;
+}
+
+/** A value of which the state may keep views: they are not to keep a whole read in memory. Offsets are only texts. */
+function kept(key: Uint8Array, value: Uint8Array | null): Uint8Array | null {
+  const isOffset = key.length > 1 && (key[0] as number) === 0 && (key[1] as number) < 2;
+  return value === null || isOffset ? value : value.slice();
+}
+
+/** Takes in as many of the records that were read as one step may; a sentence if they do not fit. */
+function takeIn(host: GroupHost, load: Load): string | null {
+  const until = Math.min(load.at + LOAD_RECORDS, load.entries.length);
+  const portion = load.entries.slice(load.at, until);
+  const last = portion[portion.length - 1];
+  load.at = until;
+  load.recordsCount += portion.length;
+  if (load.at === load.entries.length) {
+    load.entries = [];
+    load.at = 0;
+  }
+  if (last === undefined) return null;
+  const { offset, leaderEpoch, timestampMs } = last;
+  const place = { baseOffset: offset, nextOffset: offset + 1, leaderEpoch, timestampMs };
+  const entries = portion.map(({ entry }) => entry);
+  return loadEntries(host.coordinator, GROUP_MACHINE, entries, place, false, []);
+}
+
+function becomeActive(node: Node, env: Env, host: GroupHost, load: Load, out: Outbox): void {
+  const { partition, coordinator } = host;
+  const given = { config: groupConfig(node.config, recordBytesMaxOf(partition)), nowMs: env.nowMs, seed: 0 };
+  // The live state has seen all of the log: no answer leaves before that is committed.
+  const journal = { ...journalOf(node, env, partition, out), highWatermark: load.end };
+  const events: CoordinatorEvent<GroupShapes, Awaiting>[] = [];
+  const problem = activate(coordinator, GROUP_MACHINE, given, journal, events);
+  if (problem !== null) {
+    fail(node, host, problem, out);
+    return;
+  }
+  endLoading(node, host);
+  host.load = null;
+  host.stage = 'active';
+  sayLoaded(env, partition, load, out);
+  remind(node, env, host);
+}
+
+function sayLoaded(env: Env, { topic, index }: Partition, load: Load, out: Outbox): void {
+  if (load.recordsCount === 0) return;
+  const fields = new Map<string, string | number>([
+    ['partition', partitionName(topic.name, index)],
+    ['records', load.recordsCount],
+    ['tookMs', env.nowMs - load.startedMs],
+  ]);
+  say(out, 'info', 'groups are loaded', fields);
+}
+
+/** The log cannot be read: its groups are not served before another node leads, or this one anew. */
+function fail(node: Node, host: GroupHost, problem: string, out: Outbox): void {
+  const { topic, index } = host.partition;
+  const fields = new Map([
+    ['partition', partitionName(topic.name, index)],
+    ['problem', problem],
+  ]);
+  say(out, 'error', 'groups cannot be loaded, and are not served', fields);
+  endLoading(node, host);
+  host.load = null;
+  host.stage = 'failed';
+  setDeadline(node.deadlines, host, Number.POSITIVE_INFINITY);
+}
