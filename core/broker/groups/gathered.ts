@@ -2,6 +2,7 @@
 import type { GroupAnswerBodies } from '../../group/shapes.ts';
 import { answer } from '../answers.ts';
 import { answerOffsetFetch } from '../api/09-offset-fetch.ts';
+import { answerJoinGroup } from '../api/11-join-group.ts';
 import { answerDescribeGroups } from '../api/15-describe-groups.ts';
 import { answerListGroups } from '../api/16-list-groups.ts';
 import { answerDeleteGroups } from '../api/42-delete-groups.ts';
@@ -25,7 +26,7 @@ export function answerGather(node: Node, gather: Gather): void {
       answerOffsetFetch(node, gather, of(kind));
       break;
     case 'joinGroup':
-      answer(node, request, 11, one(kind));
+      answerJoinGroup(node, request, one(kind));
       break;
     case 'heartbeat':
       answer(node, request, 12, one(kind));

@@ -7,14 +7,11 @@ import type { ErrorCode } from '../../protocol/errors.ts';
 import { NO_OPERATIONS } from '../api/03-metadata.ts';
 import type { AnswerBody, ClientCall } from './state.ts';
 
-/** The first version of JoinGroup in which no protocol has no name. */
-const NO_PROTOCOL_SINCE = 7;
-
 /** The body that says `errorCode` to a call. */
 export function refusalOf(call: ClientCall, errorCode: ErrorCode): AnswerBody {
   switch (call.kind) {
     case 'joinGroup':
-      return refusedJoin(call.body.memberId, call.apiVersion, errorCode);
+      return refusedJoin(call.body.memberId, errorCode);
     case 'syncGroup':
       return { throttleTimeMs: 0, errorCode, protocolType: null, protocolName: null, assignment: new Uint8Array(0) };
     case 'heartbeat':
@@ -40,13 +37,13 @@ export function refusalOf(call: ClientCall, errorCode: ErrorCode): AnswerBody {
   }
 }
 
-function refusedJoin(memberId: string, version: number, errorCode: ErrorCode): GroupAnswerBodies['joinGroup'] {
+function refusedJoin(memberId: string, errorCode: ErrorCode): GroupAnswerBodies['joinGroup'] {
   return {
     throttleTimeMs: 0,
     errorCode,
     generationId: -1,
     protocolType: null,
-    protocolName: version >= NO_PROTOCOL_SINCE ? null : '',
+    protocolName: null,
     leader: '',
     skipAssignment: false,
     memberId,
