@@ -2,8 +2,8 @@
  * The coordinator of groups, as a machine for coordination: one for each led partition of `__consumer_offsets`.
  *
  * A call goes to its handler, which reads state, changes what is soft and decides on records and answers; the records
- * are appended and replayed by the host. A `tick` does what time asks for, a bounded amount at a time: the host is woken
- * again at once while more is due. A coordinator that becomes active begins every session anew, so that a member of
+ * are appended and replayed by the host. A `tick` does what time asks for, a bounded amount at a time: while more is
+ * due the host is woken again at once. A coordinator that becomes active begins every session anew, so that a member of
  * any group has its whole time to find it.
  */
 import type { ActivateContext, Activation, Decision, HandleContext, Machine } from '../coordination/machine.ts';

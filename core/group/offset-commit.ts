@@ -2,8 +2,8 @@
  * OffsetCommit: members of a generation, or anybody for a group without members, store how far they have read.
  *
  * Whether the caller may is decided for the whole request; whether the topic is there and the text is short enough, for
- * each partition. From version 10 on topics have ids; the id is stored, so that an offset of a topic that was deleted
- * and made again is not taken for one of the new topic.
+ * each partition. The id of the topic is stored, whatever the version, so that an offset of a topic that was deleted and
+ * made again is not taken for one of the new topic.
  */
 import { utf8Size } from '../lib/utf8.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
@@ -51,7 +51,7 @@ export function commitOffsets(
       if (image === undefined || !hasPartition(image, partitionIndex)) return { partitionIndex, errorCode: unknown };
       const fenced = error === ErrorCode.NONE ? partitionError(state, body, image.id, partitionIndex) : error;
       if (fenced !== ErrorCode.NONE) return { partitionIndex, errorCode: fenced };
-      return { partitionIndex, errorCode: commitOne(state, work, body, image, hasIds, partition) };
+      return { partitionIndex, errorCode: commitOne(state, work, body, image, partition) };
     });
     return { name: topic.name, topicId: topic.topicId, partitions };
   });
@@ -84,7 +84,7 @@ function commitError(state: GroupState, work: GroupWork, call: GroupCallOf<'offs
   return ErrorCode.NONE;
 }
 
-/** Whether a caller that may commit may do so for a partition: members of consumer groups may have had it since later. */
+/** Whether a caller that may commit may do so for a partition: a consumer may have it since a later epoch only. */
 function partitionError(state: GroupState, body: OffsetCommitRequest, topicId: string, partition: number): number {
   const group = groupOf(state, body.groupId);
   return group?.kind === 'consumer' ? consumerPartitionCommitError(group, body, topicId, partition) : ErrorCode.NONE;
@@ -107,7 +107,6 @@ function commitOne(
   work: GroupWork,
   body: OffsetCommitRequest,
   topic: TopicImage,
-  hasIds: boolean,
   partition: Partition,
 ): number {
   const { partitionIndex, committedOffset, committedLeaderEpoch } = partition;
@@ -115,17 +114,18 @@ function commitOne(
   if (metadata.length > state.config.offsetMetadataSizeMax || utf8Size(metadata) > TEXT_BYTES_MAX) {
     return ErrorCode.OFFSET_METADATA_TOO_LARGE;
   }
-  const expireTimestamp = body.retentionTimeMs === -1 ? -1 : work.wallMs + body.retentionTimeMs;
+  const doesExpire = body.retentionTimeMs !== -1;
   const record = groupRecord(
     'OffsetCommit',
     { group: body.groupId, topic: topic.name, partition: partitionIndex },
     {
       offset: committedOffset,
-      leaderEpoch: committedLeaderEpoch,
+      // Old clients that say how long have no more to say.
+      leaderEpoch: doesExpire ? -1 : committedLeaderEpoch,
       metadata,
       commitTimestamp: work.wallMs,
-      expireTimestamp,
-      topicId: hasIds ? topic.id : ZERO_UUID,
+      expireTimestamp: doesExpire ? work.wallMs + body.retentionTimeMs : -1,
+      topicId: doesExpire ? ZERO_UUID : topic.id,
     },
   );
   work.records.push(record);

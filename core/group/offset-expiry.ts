@@ -8,7 +8,7 @@
  */
 import { CONSUMER_PROTOCOL_TYPE } from './classic-written.ts';
 import { consumerState, consumerTombstones } from './consumer.ts';
-import { isSubscribed } from './offset-fetch.ts';
+import { isOf, isSubscribed } from './offset-fetch.ts';
 import { tombstone } from './records.ts';
 import type { GroupWork } from './shapes.ts';
 import type { CommittedOffset, Group, GroupState } from './state.ts';
@@ -17,11 +17,17 @@ import type { CommittedOffset, Group, GroupState } from './state.ts';
 const LOOKS_MAX = 2_000;
 
 /** Removes offsets of topics that are gone, from all groups. */
-export function forgetTopics(state: GroupState, work: GroupWork, topics: readonly { readonly name: string }[]): void {
+export function forgetTopics(
+  state: GroupState,
+  work: GroupWork,
+  topics: readonly { readonly name: string; readonly id: string }[],
+): void {
   work.isAtomic = false;
-  for (const { name } of topics) {
+  for (const { name, id } of topics) {
     for (const [groupId, offsets] of state.offsets) {
-      for (const partition of offsets.get(name)?.keys() ?? []) {
+      for (const [partition, offset] of offsets.get(name) ?? []) {
+        // A newer topic of the name may have offsets before we hear of the end of the older one.
+        if (!isOf(offset, id)) continue;
         work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition }));
       }
     }

@@ -50,9 +50,8 @@ function namedTopics(
     const partitions = partitionIndexes.map((partition) => {
       if (known === undefined) return nothing(partition, ErrorCode.UNKNOWN_TOPIC_ID);
       const offset = committedOffset(state, groupId, known, partition);
-      // An offset that was committed for an older topic of this name is none of this topic.
-      const isOther = hasIds && offset !== undefined && offset.topicId !== ZERO_UUID && offset.topicId !== topicId;
-      return offset === undefined || isOther ? nothing(partition, ErrorCode.NONE) : fetched(partition, offset);
+      const isThere = offset !== undefined && (!hasIds || isOf(offset, topicId));
+      return isThere ? fetched(partition, offset) : nothing(partition, ErrorCode.NONE);
     });
     return { name, topicId, partitions };
   });
@@ -64,13 +63,16 @@ function allTopics(state: GroupState, work: GroupWork, groupId: string, hasIds: 
     const topicId = hasIds ? topicByName(work.image, name)?.id : ZERO_UUID;
     // There is no way to name a topic that is gone.
     if (topicId === undefined) continue;
-    topics.push({
-      name,
-      topicId,
-      partitions: [...partitions].map(([partition, offset]) => fetched(partition, offset)),
-    });
+    const own = [...partitions].filter(([, offset]) => !hasIds || isOf(offset, topicId));
+    if (own.length === 0) continue;
+    topics.push({ name, topicId, partitions: own.map(([partition, offset]) => fetched(partition, offset)) });
   }
   return topics;
+}
+
+/** Whether an offset was committed for this topic, and not for an older one of its name. */
+export function isOf(offset: CommittedOffset, topicId: string): boolean {
+  return offset.topicId === ZERO_UUID || offset.topicId === topicId;
 }
 
 function fetched(partitionIndex: number, offset: CommittedOffset): FetchedPartition {

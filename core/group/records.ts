@@ -34,9 +34,14 @@ const DEFAULTS: ReadonlyMap<GroupRecordKind, object> = new Map(
   GROUP_RECORDS.map(([kind, , , value]) => [kind, defaultsOf((value as AnyMessage).fields)]),
 );
 
-/** The version of the value that Kafka writes: the last that is not flexible where there was one, 0 for newer types. */
-function versionOf(kind: GroupRecordKind): number {
-  return kind === 'OffsetCommit' || kind === 'GroupMetadata' ? 3 : 0;
+/** The version of an OffsetCommit that can say when the offset expires; it has no leader epoch and no topic id. */
+const EXPIRING_VERSION = 1;
+
+/** The version of the value that Kafka writes. */
+function versionOf(kind: GroupRecordKind, value: { readonly expireTimestamp?: number }): number {
+  if (kind === 'GroupMetadata') return 3;
+  if (kind !== 'OffsetCommit') return 0;
+  return (value.expireTimestamp ?? -1) === -1 ? 4 : EXPIRING_VERSION;
 }
 
 /** A record that says something. Fields that are left out are at their defaults. */
@@ -45,7 +50,8 @@ export function groupRecord<K extends GroupRecordKind>(
   key: GroupKeyInput<K>,
   value: GroupValueInput<K>,
 ): GroupRecord {
-  return { kind, version: versionOf(kind), key, value: { ...DEFAULTS.get(kind), ...value } } as unknown as GroupRecord;
+  const version = versionOf(kind, value as { readonly expireTimestamp?: number });
+  return { kind, version, key, value: { ...DEFAULTS.get(kind), ...value } } as unknown as GroupRecord;
 }
 
 /** A record that says that what its key names is gone. */

@@ -4,7 +4,7 @@
  * Hard is what records say: `offsets`, `ClassicGroup.written`, and what consumer groups say is. It is changed by replay
  * alone, and `sameHardState` compares it. The rest is soft: changed by handlers, lost with the lead.
  *
- * Invariants: a group with offsets is in `groups`; a group's place in `deadlines` is never later than what it waits for.
+ * Invariants: a group with offsets is in `groups`; a group's deadline is never later than what it waits for.
  * A crash loses all of it; the log holds what is hard.
  */
 import { assert } from '../lib/assert.ts';

@@ -113,6 +113,7 @@ export function compacted(log: readonly KeyedBytes[]): KeyedBytes[] {
 export function failOver(coordinator: Coordinator, log: readonly KeyedBytes[] = coordinator.log): void {
   coordinator.asked.clear();
   coordinator.nowMs += 7;
+  if (log !== coordinator.log) coordinator.log.splice(0, coordinator.log.length, ...log);
   coordinator.state = activated(log, coordinator.config, coordinator.nowMs);
 }
 
