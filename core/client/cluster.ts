@@ -38,6 +38,7 @@ import {
   doubtPeer,
   lacksLeader,
   learnMetadata,
+  learnNames,
   rebootstrap,
   watchTopic,
 } from './metadata.ts';
@@ -53,6 +54,8 @@ export interface ClientOptions {
   readonly retryBackoffMs: number;
   /** Whether asking about a missing topic may create it. */
   readonly createsTopics: boolean;
+  /** Default METADATA_MAX_AGE_MS. */
+  readonly metadataMaxAgeMs?: number;
   /** An unsigned 32-bit integer: jitter. */
   readonly seed: number;
 }
@@ -82,6 +85,10 @@ export interface Cluster {
   /** Something was missed: refresh as soon as `refreshAtMs` allows. */
   isStale: boolean;
   refreshAtMs: number;
+  /** Whether the refresh that is out asked for all topics. */
+  asksAll: boolean;
+  /** Answers that were taken over; whoever looks at the view looks again when this has grown. */
+  refreshes: number;
   /** Refreshes in a row that left something missing, or in doubt. */
   failures: number;
   /** Which address to try next. */
@@ -113,6 +120,8 @@ export function createCluster(options: ClientOptions): Cluster {
     refresh: 0,
     isStale: true,
     refreshAtMs: 0,
+    asksAll: false,
+    refreshes: 0,
     failures: 0,
     rotation: 0,
     foundAt: new Map(),
@@ -125,6 +134,14 @@ export function addTopic(cluster: Cluster, name: string): void {
   if (cluster.view.topics.has(name)) return;
   watchTopic(cluster.view, name);
   cluster.isStale = true;
+}
+
+/** Asks for all topics from now on, or no more. */
+export function wantNames(cluster: Cluster, wants: boolean): void {
+  if (cluster.view.wantsNames === wants) return;
+  cluster.view.wantsNames = wants;
+  cluster.view.names = null;
+  if (wants) cluster.isStale = true;
 }
 
 /** Says that metadata has been found wanting. */
@@ -163,7 +180,9 @@ function refreshed(cluster: Cluster, env: Env, event: Answer, out: Outbox, event
     refreshFailed(cluster, env);
     return;
   }
+  if (cluster.asksAll) learnNames(cluster.view, answer);
   const isNews = learnMetadata(cluster.view, answer);
+  cluster.refreshes += 1;
   dropStrangers(cluster, out, events);
   cluster.isStale = lacksLeader(cluster.view);
   cluster.failures = cluster.isStale || !isNews ? cluster.failures + 1 : 0;
@@ -208,19 +227,24 @@ export function driveCluster(cluster: Cluster, env: Env, out: Outbox): void {
     refreshFailed(cluster, env);
     return;
   }
+  const { wantsNames } = cluster.view;
+  // Version 0 asks for all by naming none.
+  const all = version === 0 ? [] : null;
   const topics = [...cluster.view.topics.keys()].map((name) => ({ name, topicId: ZERO_UUID }));
   const body = {
-    topics,
+    topics: wantsNames ? all : topics,
     allowAutoTopicCreation: version < 4 || cluster.options.createsTopics,
     includeClusterAuthorizedOperations: false,
     includeTopicAuthorizedOperations: false,
   };
   cluster.isStale = false;
+  cluster.asksAll = wantsNames;
   cluster.refresh = callPeer(cluster.channel, env, peer.key, { apiKey: METADATA, version, body }, out);
 }
 
 function refreshDueMs(cluster: Cluster): number {
-  return cluster.isStale ? cluster.refreshAtMs : cluster.refreshAtMs + METADATA_MAX_AGE_MS;
+  const { metadataMaxAgeMs = METADATA_MAX_AGE_MS } = cluster.options;
+  return cluster.isStale ? cluster.refreshAtMs : cluster.refreshAtMs + metadataMaxAgeMs;
 }
 
 /** A peer that is up and has room, the idlest; of equals each in turn. Null for none: then one is being opened. */

@@ -20,6 +20,8 @@ export interface PartitionView {
   leaderEpoch: number;
   /** The leader could not be reached, or said that it does not lead. */
   doubted: boolean;
+  /** Ids of the brokers that hold it, as last told. */
+  replicas: readonly number[];
 }
 
 /** One topic that the client is interested in. */
@@ -29,6 +31,8 @@ export interface TopicView {
   id: string;
   /** Of the last answer about the topic; LEADER_NOT_AVAILABLE before the first. */
   error: number;
+  /** Whether any broker has said something about it yet. */
+  isAnswered: boolean;
   /** By partition, without gaps. */
   partitions: PartitionView[];
 }
@@ -38,6 +42,14 @@ export interface ClusterView {
   readonly bootstrap: readonly Address[];
   readonly brokers: Map<number, Address>;
   readonly topics: Map<string, TopicView>;
+  /** Racks of brokers, for those that say where they stand. */
+  readonly racks: Map<number, string>;
+  /** Whether all topics are asked for, because somebody chooses among their names. */
+  wantsNames: boolean;
+  /** The names of all topics but internal ones, sorted, as last told; null until all have been asked for. */
+  names: readonly string[] | null;
+  /** The names of all topics by id, internal ones too; as last told when all were asked for. */
+  readonly namesById: Map<string, string>;
   clusterId: string | null;
   controllerId: number;
 }
@@ -63,17 +75,42 @@ type NodeEndpoint = { readonly nodeId: number; readonly host: string; readonly p
 
 /** A client that knows its bootstrap list and no more. */
 export function createView(bootstrap: readonly Address[]): ClusterView {
-  return { bootstrap, brokers: new Map(), topics: new Map(), clusterId: null, controllerId: -1 };
+  const known = { brokers: new Map(), topics: new Map(), racks: new Map(), namesById: new Map() };
+  return { bootstrap, ...known, wantsNames: false, names: null, clusterId: null, controllerId: -1 };
 }
 
 /** The topic, watched from now on. */
 export function watchTopic(view: ClusterView, name: string): TopicView {
   let topic = view.topics.get(name);
   if (topic === undefined) {
-    topic = { name, id: ZERO_UUID, error: ErrorCode.LEADER_NOT_AVAILABLE, partitions: [] };
+    topic = { name, id: ZERO_UUID, error: ErrorCode.LEADER_NOT_AVAILABLE, isAnswered: false, partitions: [] };
     view.topics.set(name, topic);
   }
   return topic;
+}
+
+/** Watches a topic no more. */
+export function forgetTopic(view: ClusterView, name: string): void {
+  view.topics.delete(name);
+}
+
+/** Takes over the names of all topics from an answer about all of them. */
+export function learnNames(view: ClusterView, answer: ResponseOf<3>): void {
+  const names: string[] = [];
+  view.namesById.clear();
+  for (const { name, topicId, errorCode, isInternal } of answer.topics) {
+    if (name !== null && topicId !== ZERO_UUID) view.namesById.set(topicId, name);
+    if (name === null || isInternal || errorCode === ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) continue;
+    names.push(name);
+  }
+  view.names = names.sort();
+  // What is not among all topics is not there.
+  const told = new Set(answer.topics.map(({ name }) => name));
+  for (const topic of view.topics.values()) {
+    if (told.has(topic.name)) continue;
+    topic.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+    topic.isAnswered = true;
+  }
 }
 
 /** Somebody has heard of this leader epoch: no earlier leader is believed. */
@@ -84,7 +121,9 @@ export function expectEpoch(view: ClusterView, name: string, index: number, lead
 }
 
 function partitionAt({ partitions }: TopicView, index: number): PartitionView {
-  while (partitions.length <= index) partitions.push({ leader: -1, leaderEpoch: -1, doubted: false });
+  while (partitions.length <= index) {
+    partitions.push({ leader: -1, leaderEpoch: -1, doubted: false, replicas: [] });
+  }
   return partitions[index] as PartitionView;
 }
 
@@ -154,7 +193,11 @@ export function learnMetadata(view: ClusterView, answer: ResponseOf<3>): boolean
   view.clusterId = answer.clusterId ?? view.clusterId;
   view.controllerId = answer.controllerId;
   if (answer.brokers.length > 0) view.brokers.clear();
-  for (const { nodeId, host, port } of answer.brokers) view.brokers.set(nodeId, { host, port });
+  if (answer.brokers.length > 0) view.racks.clear();
+  for (const { nodeId, host, port, rack } of answer.brokers) {
+    view.brokers.set(nodeId, { host, port });
+    if (rack !== null) view.racks.set(nodeId, rack);
+  }
   for (const told of answer.topics) {
     const topic = told.name === null ? undefined : view.topics.get(told.name);
     if (topic !== undefined && !learnTopic(topic, told)) isNews = false;
@@ -165,12 +208,13 @@ export function learnMetadata(view: ClusterView, answer: ResponseOf<3>): boolean
 function learnTopic(topic: TopicView, told: ResponseOf<3>['topics'][number]): boolean {
   let isNews = true;
   topic.error = told.errorCode;
+  topic.isAnswered = true;
   if (told.errorCode !== ErrorCode.NONE) return isNews;
   if (told.topicId !== ZERO_UUID && told.topicId !== topic.id) {
     if (topic.id !== ZERO_UUID) topic.partitions = [];
     topic.id = told.topicId;
   }
-  for (const { partitionIndex, leaderId, leaderEpoch } of told.partitions) {
+  for (const { partitionIndex, leaderId, leaderEpoch, replicaNodes } of told.partitions) {
     if (partitionIndex < 0 || partitionIndex >= PARTITIONS_MAX) continue;
     const partition = partitionAt(topic, partitionIndex);
     // Versions below 7 tell no epoch: the answer is taken as it is.
@@ -179,6 +223,7 @@ function learnTopic(topic: TopicView, told: ResponseOf<3>['topics'][number]): bo
     partition.leader = leaderId;
     partition.leaderEpoch = Math.max(leaderEpoch, partition.leaderEpoch);
     partition.doubted = false;
+    partition.replicas = replicaNodes;
   }
   return isNews;
 }
@@ -194,4 +239,29 @@ export function addressesOf(view: ClusterView): Address[] {
   for (const address of view.brokers.values()) found.set(peerKey(address), address);
   for (const address of view.bootstrap) if (!found.has(peerKey(address))) found.set(peerKey(address), address);
   return [...found.values()];
+}
+
+/** The name of a topic by its id; null where it is not known, or belongs to another id by now. */
+export function nameOfTopic(view: ClusterView, id: string): string | null {
+  for (const topic of view.topics.values()) if (topic.id === id) return topic.name;
+  return view.namesById.get(id) ?? null;
+}
+
+/** How many partitions a topic has, as far as that is known; 0 for one that does not exist. */
+export function countedPartitions(view: ClusterView, name: string): number {
+  const topic = view.topics.get(name);
+  if (topic === undefined || topic.error === ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) return 0;
+  return topic.partitions.length;
+}
+
+/** By partition, the racks where a replica stands. */
+export function racksOf(view: ClusterView, name: string): string[][] {
+  return (view.topics.get(name)?.partitions ?? []).map(({ replicas }) => {
+    const racks: string[] = [];
+    for (const replica of replicas) {
+      const rack = view.racks.get(replica);
+      if (rack !== undefined) racks.push(rack);
+    }
+    return racks;
+  });
 }
