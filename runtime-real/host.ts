@@ -15,6 +15,7 @@ import { realCrc32c } from './checksum.ts';
 import type { Disk } from './disk/disk.ts';
 import { createLoans, type Loans } from './disk/loans.ts';
 import { createNet, type Net } from './net/net.ts';
+import { compilePattern } from './patterns.ts';
 
 /** What a host runs: a node, or a toy in its place. */
 export interface Machine {
@@ -100,7 +101,7 @@ export function runMachine(machine: Machine, options: HostOptions): Host {
   const state: State = {
     machine,
     options,
-    env: { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: options.codecs, reached: () => {} },
+    env: { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: options.codecs, compilePattern, reached: () => {} },
     disk: options.createDisk(accept, loans),
     net: createNet(accept, {
       released: loans.giveBack,

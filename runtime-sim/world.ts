@@ -28,6 +28,7 @@ import {
   type NetworkEvent,
 } from './network/network.ts';
 import { crashHost, powerUp } from './network/trouble.ts';
+import { compilePattern } from './patterns.ts';
 import { createQueue, pop, push, type Queue, type Timed } from './queue.ts';
 import { createTrace, mix, type Trace, traceEffect, traceInput } from './trace.ts';
 
@@ -119,7 +120,7 @@ export function createWorld(seed: number, codecs: Codecs, checks: boolean): Worl
     rarity,
     lines: [],
     figures: { events: 0, effects: 0, crashes: 0, powerLosses: 0, exits: 0, starts: 0, recoveriesCrashed: 0 },
-    env: { nowMs: 0, wallMs: 0, crc32c, codecs, reached: markCounter(marks, rarity) },
+    env: { nowMs: 0, wallMs: 0, crc32c, codecs, compilePattern, reached: markCounter(marks, rarity) },
   };
   mix(world.trace, seed);
   return world;

@@ -10,6 +10,7 @@ import type { Env, NetworkInput, Outbox } from '../../core/lib/world.ts';
 import { realCrc32c } from '../checksum.ts';
 import { prepareCodecs, realCodecs } from '../codecs.ts';
 import { createNet, type Net } from '../net/net.ts';
+import { compilePattern } from '../patterns.ts';
 
 /** What a loop runs. */
 export interface ClientMachine {
@@ -53,7 +54,7 @@ export function startLoop(machine: ClientMachine): Loop {
     },
     { frameBudgetBytes: FRAME_BUDGET_BYTES, connectionsMax: 0, keepsProcessAlive: true, trouble: () => {} },
   );
-  const env = { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: realCodecs(), reached: () => {} };
+  const env = { nowMs: 0, wallMs: 0, crc32c: realCrc32c, codecs: realCodecs(), compilePattern, reached: () => {} };
   const state: State = { machine, env, net, queue, isScheduled: false, isClosed: false, timer: null };
   arm(state);
   return {

@@ -51,7 +51,7 @@ export const PACKAGES: ReadonlyMap<string, readonly string[]> = new Map([
   // node:module loads the pinned codecs, which are CommonJS and say their versions in their manifests.
   [
     'runtime-sim/',
-    ['seedrandom', 'fflate', 'snappyjs', 'lz4-napi', '@bokuweb/zstd-wasm', 'fzstd', 'immer', 'node:module'],
+    ['seedrandom', 'fflate', 'snappyjs', 'lz4-napi', '@bokuweb/zstd-wasm', 'fzstd', 're2js', 'immer', 'node:module'],
   ],
   ['scenarios/', []],
 ]);
