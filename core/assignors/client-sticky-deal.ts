@@ -1,10 +1,10 @@
 /**
  * The work that 'sticky' and 'cooperative-sticky' share: a balanced assignment that moves as little as it can.
  *
- * Each member first keeps what it owns, as far as it still subscribes to it and nobody owned it later. Where all members
- * subscribe to the same topics, everybody has a quota: what is above it is taken away, what is free is dealt in turn.
- * Otherwise what is free goes to the least loaded member that may have it, and then, the most loaded members first,
- * partitions move for as long as that makes two members more alike.
+ * Each member first keeps what it owns, as far as it still subscribes to it and nobody owned it later. Where all
+ * members subscribe to the same topics, everybody has a quota: what is above it is taken away, what is free is dealt
+ * in turn. Otherwise what is free goes to the least loaded member that may have it, and then, the most loaded members
+ * first, partitions move for as long as that makes two members more alike.
  *
  * Invariants: with the same topics for all, loads differ by one at most; in any case no partition is owned by a member
  * that has two more than another one that may have it. Every move makes the sum of the squares of the loads smaller,

@@ -3,7 +3,8 @@
  *
  * 'sticky' is eager: everybody gives up everything before it joins, and says in its user data what it had. With
  * 'cooperative-sticky' members go on owning what they have while they join; a partition that is to move is given to
- * nobody in this generation, and to its new owner in the next one, for which the old owner asks once it has given it up.
+ * nobody in this generation, and to its new owner in the next one, for which the old owner asks once it has given it
+ * up.
  *
  * Invariant of the latter: a member is never given a partition that another member says it owns.
  */

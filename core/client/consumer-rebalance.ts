@@ -2,10 +2,10 @@
  * Between the member and the owner: what becomes of partitions that come and go. No state of its own.
  *
  * Giving up goes in steps. From the moment in which the member says 'revoke' nothing of those partitions is handed out
- * or fetched. If the owner holds records of its last poll, it is first waited for: its coming back says that it has done
- * with them. Then positions are committed, if the consumer commits by itself; then the owner is told; when it calls that
- * done, tracks are dropped and the member goes on. An owner that does not come back is dealt with by the member
- * (`max.poll.interval.ms`).
+ * or fetched. If the owner holds records of its last poll, it is first waited for: its coming back says that it has
+ * done with them. Then positions are committed, if the consumer commits by itself; then the owner is told; when it
+ * calls that done, tracks are dropped and the member goes on. An owner that does not come back is dealt with by the
+ * member (`max.poll.interval.ms`).
  */
 import type { TopicPartitions } from '../assignors/client-shapes.ts';
 import { assert } from '../lib/assert.ts';

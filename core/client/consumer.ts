@@ -1,17 +1,18 @@
 /**
  * A consumer: a member of a group, or not, that hands out batches of the partitions it has, and keeps their offsets.
  *
- * It sits on a cluster, a fetcher (`fetcher.ts`) and, with a group, on a coordinator, a member (`member.ts`) and offsets
- * (`offsets.ts`). The owner polls: `pollConsumer` hands out what waits and moves the positions behind it. To come again
- * says that what was handed out before is done with; so a consumer that commits by itself commits, before it hands out
- * anything, the positions that it finds, and gives partitions up only between two polls (`consumer-rebalance.ts`).
+ * It sits on a cluster, a fetcher (`fetcher.ts`) and, with a group, on a coordinator, a member (`member.ts`) and
+ * offsets (`offsets.ts`). The owner polls: `pollConsumer` hands out what waits and moves the positions behind it. To
+ * come again says that what was handed out before is done with; so a consumer that commits by itself commits, before
+ * it hands out anything, the positions that it finds, and gives partitions up only between two polls
+ * (`consumer-rebalance.ts`).
  *
  * Partitions that come start at the committed offset, or where `reset` says if there is none, unless the owner seeks
  * before it calls 'assigned' done. Offsets are asked for in one call for all that wait.
  *
- * Invariants: a batch is handed out only of a partition that is held by nobody's revocation; every commit has one event;
- * memory is bounded by `prefetchBytesMax`, by TASKS_MAX of offsets, and by the number of partitions. A crash loses all
- * of it; committed offsets bring the next consumer back to where this one was.
+ * Invariants: a batch is handed out only of a partition that is held by nobody's revocation; every commit has one
+ * event; memory is bounded by `prefetchBytesMax`, by TASKS_MAX of offsets, and by the number of partitions. A crash
+ * loses all of it; committed offsets bring the next consumer back to where this one was.
  */
 import type { ChannelEvent } from '../channel/channel.ts';
 import { stepChannel } from '../channel/channel.ts';
@@ -215,9 +216,9 @@ export function hasRecords(consumer: Consumer): boolean {
 }
 
 /**
- * Ends: offsets are committed if the consumer does that by itself, partitions are given up (a 'revoked' that is still to
- * be called off), the group is left, and 'closed' is said, after `timeoutMs` at the latest. `isRemoved`: a static member
- * gives up its place too.
+ * Ends: offsets are committed if the consumer does that by itself, partitions are given up (a 'revoked' that is still
+ * to be called off), the group is left, and 'closed' is said, after `timeoutMs` at the latest. `isRemoved`: a static
+ * member gives up its place too.
  */
 export function closeConsumer(consumer: Consumer, env: Env, timeoutMs: number, isRemoved = false): void {
   if (consumer.life !== 'open') return;

@@ -1,10 +1,11 @@
 /**
  * Reading many partitions at once: one fetch at a time to each broker, in a session, for all that is to be read there.
  *
- * Batches wait in their tracks until the owner takes them. Two limits bound what waits: a track with `partitionBytesMax`
- * waiting is not fetched, and all that waits or may come with what is out stays within `prefetchBytesMax`, but that a
- * single batch larger than what was asked for comes whole. Before the first fetch under a new leader the fetcher asks
- * where the epoch of its last batch ended (KIP-320). `fetcher-answers.ts` has the other half.
+ * Batches wait in their tracks until the owner takes them. Two limits bound what waits: a track with
+ * `partitionBytesMax` waiting is not fetched, and all that waits or may come with what is out stays within
+ * `prefetchBytesMax`, but that a single batch larger than what was asked for comes whole. Before the first fetch under
+ * a new leader the fetcher asks where the epoch of its last batch ended (KIP-320). `fetcher-answers.ts` has the other
+ * half.
  *
  * Invariants: a track is in one call at most; `reservedBytes` is the sum over the calls that are out; of a track that
  * was moved or dropped meanwhile, no answer counts. A crash loses all of it.

@@ -8,8 +8,9 @@
  * assignment lacks is given up after SyncGroup, and the member joins once more so that it can go to another.
  *
  * The owner's part: `memberDone` after each 'revoke', 'lost' and 'assign'; `notePoll` when it comes for records. If it
- * stays away for `max.poll.interval.ms` the member leaves, what it owned is lost, and it joins again at the next poll. A
- * static member (`group.instance.id`) never says that it leaves, unless it is removed on purpose; its session ends it.
+ * stays away for `max.poll.interval.ms` the member leaves, what it owned is lost, and it joins again at the next poll.
+ * A static member (`group.instance.id`) never says that it leaves, unless it is removed on purpose; its session ends
+ * it.
  *
  * Invariants: between a 'revoke' or 'lost' and its end no JoinGroup is sent; partitions are only ever owned between an
  * 'assign' and the next 'revoke' or 'lost' that names them; what is owned belongs to a generation that this member has

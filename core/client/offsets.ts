@@ -204,8 +204,8 @@ function read(task: Task, event: Answer): OffsetMark[] {
 }
 
 /**
- * Partitions are given up or lost: what waits to be stored for them is not stored any more, and what is out is not tried
- * again, lest it overwrite what the next owner has stored.
+ * Partitions are given up or lost: what waits to be stored for them is not stored any more, and what is out is not
+ * tried again, lest it overwrite what the next owner has stored.
  */
 export function withdrawCommits(
   offsets: Offsets,

@@ -4,6 +4,7 @@ import { decodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../../core/protocol/messages/index.ts';
 import { type Mishap, PORT, type Toy } from './toy-cluster.ts';
+import { GROUP_RANGES } from './toy-groups.ts';
 import { append, endOf, join, type ToyPartition } from './toy-log.ts';
 
 /** An answer but for its correlation id, and how long it is held back. */
@@ -20,7 +21,8 @@ const RANGES = new Map<number, { min: number; max: number }>([
 ]);
 
 function rangesOf(toy: Toy): Map<number, { min: number; max: number }> {
-  return new Map([...RANGES, ...(toy.options.versions ?? [])]);
+  const groups = toy.groups === null ? [] : GROUP_RANGES;
+  return new Map([...RANGES, ...groups, ...(toy.options.versions ?? [])]);
 }
 
 function answerOf<K extends 0 | 1 | 2 | 3 | 18 | 22 | 23>(key: K, version: number, body: ResponseInputOf<K>): Answer {
@@ -89,7 +91,7 @@ function versions(toy: Toy, version: number, outside: boolean, error: number): A
 }
 
 function metadata(toy: Toy, version: number, body: RequestOf<3>, error: number): Answer {
-  const names = (body.topics ?? []).map(({ name }) => name ?? '');
+  const names = body.topics === null ? [...toy.topics.keys()] : body.topics.map(({ name }) => name ?? '');
   const topics = names.map((name) => {
     if (!toy.topics.has(name) && toy.options.createsTopics === true) addTopic(toy, name, 1);
     const topic = toy.topics.get(name);
@@ -99,7 +101,7 @@ function metadata(toy: Toy, version: number, body: RequestOf<3>, error: number):
       partitionIndex,
       leaderId: partition.leader,
       leaderEpoch: partition.leaderEpoch,
-      replicaNodes: [],
+      replicaNodes: [partition.leader],
       isrNodes: [],
       offlineReplicas: [],
     }));

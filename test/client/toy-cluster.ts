@@ -10,6 +10,7 @@ import { crc32c } from '../../core/lib/crc32c.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { peekRequest } from '../../core/protocol/codec.ts';
 import { addTopic, serve } from './toy-broker.ts';
+import { serveGroups, type ToyGroups } from './toy-groups.ts';
 import { codecs, join, type ToyPartition } from './toy-log.ts';
 
 /** What happens to one request: drawn by the test. */
@@ -34,6 +35,8 @@ interface Connection {
   /** Answers leave in order: no earlier than this. */
   busyUntilMs: number;
   lateUntilMs: number;
+  /** Answers in the order of their requests; null where one is yet to come. */
+  readonly slots: { bytes: Uint8Array | null }[];
 }
 
 export interface Machine {
@@ -57,6 +60,8 @@ export interface ToyOptions {
   delayMaxMs?: number;
   /** Whether the broker takes any first number of a producer it does not know, as Kafka does. */
   createsTopics?: boolean;
+  /** Whether there is a coordinator of groups. */
+  hasGroups?: boolean;
   /** A broker that serves readers of a rack although it leads nothing, as far as its copy goes. */
   nearby?: { readonly broker: number; readonly rack: string; end: number };
 }
@@ -73,6 +78,7 @@ export interface Toy {
   readonly requests: { apiKey: number; version: number; broker: number; body: unknown }[];
   readonly connects: { atMs: number; port: number }[];
   readonly reached: Map<string, number>;
+  groups: ToyGroups | null;
   producerIds: number;
   order: number;
   sessions: number;
@@ -93,6 +99,7 @@ export function createToy(options: ToyOptions = {}): Toy {
     requests: [],
     connects: [],
     reached: new Map(),
+    groups: null,
     producerIds: 100,
     order: 0,
     sessions: 0,
@@ -183,7 +190,7 @@ export function carryOut(toy: Toy, machine: number, out: Outbox): void {
       const broker = effect.port - PORT;
       toy.connects.push({ atMs: toy.nowMs, port: effect.port });
       const id = effect.connection;
-      const connection = { id, broker, machine, isOpen: true, busyUntilMs: 0, lateUntilMs: 0 };
+      const connection = { id, broker, machine, isOpen: true, busyUntilMs: 0, lateUntilMs: 0, slots: [] };
       toy.connections.set(id, connection);
       if (toy.up.has(broker)) {
         later(toy, delay(toy), { kind: 'input', machine, connection, input: { kind: 'connected', connection: id } });
@@ -257,15 +264,33 @@ function arrive(toy: Toy, connection: Connection, frame: Uint8Array, isLate: boo
   if (mishap.kind === 'resetBefore') reset(toy, connection);
   if (mishap.kind === 'resetBefore') return;
   if (mishap.kind === 'silentBefore') return;
+  const correlationId = mishap.kind === 'wrongCorrelation' ? head.correlationId + 1 : head.correlationId;
+  const slot: { bytes: Uint8Array | null } = { bytes: null };
+  const isMute = mishap.kind === 'silentAfter' || isLate;
+  const respond = (answer: (correlationId: number) => Uint8Array, waitMs = 0): void => {
+    if (mishap.kind === 'resetAfter') reset(toy, connection);
+    if (isMute || mishap.kind === 'resetAfter') return;
+    const bytes = answer(correlationId);
+    slot.bytes = mishap.kind === 'garbage' ? bytes.subarray(0, 4 + roll(toy, Math.max(1, bytes.length - 4))) : bytes;
+    flush(toy, connection, waitMs);
+  };
+  if (toy.groups !== null && serveGroups(toy, toy.groups, request, frame, mishap, respond)) {
+    if (!isMute) connection.slots.push(slot);
+    flush(toy, connection, 0);
+    return;
+  }
   const answer = serve(toy, request, frame, mishap);
-  if (mishap.kind === 'resetAfter') reset(toy, connection);
-  if (mishap.kind === 'resetAfter') return;
-  if (mishap.kind === 'silentAfter' || answer === null || isLate) return;
-  let bytes = answer(mishap.kind === 'wrongCorrelation' ? head.correlationId + 1 : head.correlationId);
-  if (mishap.kind === 'garbage') bytes = bytes.subarray(0, 4 + roll(toy, Math.max(1, bytes.length - 4)));
-  const waitMs = (answer as { waitMs?: number }).waitMs ?? 0;
-  const delayMs = Math.max(delay(toy) + waitMs, connection.busyUntilMs - toy.nowMs);
-  connection.busyUntilMs = toy.nowMs + delayMs;
-  const input = { kind: 'frame', connection: connection.id, bytes } as const;
-  later(toy, delayMs, { kind: 'input', machine: connection.machine, connection, input });
+  if (answer !== null && !isMute) connection.slots.push(slot);
+  if (answer !== null) respond(answer, answer.waitMs ?? 0);
+}
+
+/** Answers leave in the order of their requests: the first that is not there yet holds back the others. */
+function flush(toy: Toy, connection: Connection, waitMs: number): void {
+  for (let slot = connection.slots[0]; slot !== undefined && slot.bytes !== null; slot = connection.slots[0]) {
+    connection.slots.shift();
+    const delayMs = Math.max(delay(toy) + waitMs, connection.busyUntilMs - toy.nowMs);
+    connection.busyUntilMs = toy.nowMs + delayMs;
+    const input = { kind: 'frame', connection: connection.id, bytes: slot.bytes } as const;
+    later(toy, delayMs, { kind: 'input', machine: connection.machine, connection, input });
+  }
 }

@@ -1,0 +1,229 @@
+/**
+ * Groups of consumers against our own coordinator, through real frames: every assignor of the classic protocol, and the
+ * consumer protocol. A partition never has two owners at a time here, because nobody loses touch unless a story says
+ * so.
+ */
+import { describe, expect, it } from 'vitest';
+import { closeConsumer } from '../../core/client/consumer.ts';
+import type { ConsumerOptions } from '../../core/client/consumer-options.ts';
+import { subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
+import { act, areSettled, type Board, type Consuming, crash, fill, newBoard, startConsuming } from './consuming.ts';
+import { addTopic } from './toy-broker.ts';
+import { createToy, partitionOf, run, type Toy } from './toy-cluster.ts';
+import { addGroups, moveCoordinator, type ToyGroups, topicsChanged } from './toy-groups.ts';
+import { endOf } from './toy-log.ts';
+
+const KINDS: readonly (readonly [string, Partial<ConsumerOptions>])[] = [
+  ['range', { assignors: ['range'] }],
+  ['round-robin', { assignors: ['roundrobin'] }],
+  ['sticky', { assignors: ['sticky'] }],
+  ['cooperative-sticky', { assignors: ['cooperative-sticky'] }],
+  ['the consumer protocol', { groupProtocol: 'consumer' }],
+];
+
+interface Scene {
+  readonly toy: Toy;
+  readonly groups: ToyGroups;
+  readonly board: Board;
+}
+
+function scene(partitions = 6, brokers = 2): Scene {
+  const toy = createToy({ topics: { t: partitions }, brokers });
+  const groups = addGroups(toy);
+  return { toy, groups, board: newBoard() };
+}
+
+function join({ toy, board }: Scene, options: Partial<ConsumerOptions>, topics = ['t']): Consuming {
+  const one = startConsuming(toy, board, options);
+  act(toy, one, (c, e) => subscribe(c, e, { topics }));
+  return one;
+}
+
+function settle({ toy }: Scene, members: readonly Consuming[], partitions = 6, withinMs = 15_000): void {
+  const share = Math.floor(partitions / members.length);
+  const isDone = (): boolean => areSettled(members, partitions) && members.every(({ owned }) => owned.size >= share);
+  run(toy, toy.nowMs + withinMs, isDone);
+  expect(isDone(), members.map(({ owned }) => [...owned].join()).join(' | ')).toBe(true);
+}
+
+function close({ toy }: Scene, one: Consuming): void {
+  act(toy, one, (c, e) => closeConsumer(c, e, 5000));
+  run(toy, toy.nowMs + 6000, () => one.consumer.life === 'closed');
+  expect(one.consumer.life).toBe('closed');
+}
+
+/** What was handed out of each partition, each value once. */
+function seen(members: readonly Consuming[]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { records } of members) {
+    for (const { where, value } of records) found.set(where, (found.get(where) ?? new Set<string>()).add(value));
+  }
+  return found;
+}
+
+function total(members: readonly Consuming[]): number {
+  return members.reduce((sum, { records }) => sum + records.length, 0);
+}
+
+describe.each(KINDS)('with %s', (_, kind) => {
+  it('members share the partitions evenly, and share anew when one comes and when one leaves', () => {
+    const world = scene();
+    const one = join(world, kind);
+    settle(world, [one]);
+    const two = join(world, kind);
+    settle(world, [one, two]);
+    expect([one.owned.size, two.owned.size]).toEqual([3, 3]);
+    const three = join(world, kind);
+    settle(world, [one, two, three]);
+    expect([one.owned.size, two.owned.size, three.owned.size]).toEqual([2, 2, 2]);
+    close(world, two);
+    settle(world, [one, three], 6, kind.groupProtocol === 'consumer' ? 12_000 : 3000);
+    expect([one.owned.size, three.owned.size]).toEqual([3, 3]);
+  });
+
+  it('hands every record out once while members come and leave, because positions are committed before', () => {
+    const world = scene();
+    const { toy } = world;
+    const members = [join(world, kind), join(world, kind)];
+    settle(world, members);
+    for (let round = 0; round < 4; round++) {
+      for (let p = 0; p < 6; p++) fill(partitionOf(toy, 't', p), 3);
+      run(toy, toy.nowMs + 50);
+      if (round === 1) members.push(join(world, kind));
+      if (round === 2) close(world, members[0] as Consuming);
+    }
+    run(toy, toy.nowMs + 10_000, () => total(members) === 72);
+    run(toy, toy.nowMs + 2000);
+    expect(total(members)).toBe(72);
+    for (const values of seen(members).values()) expect(values.size).toBe(12);
+  });
+
+  it('gives the partitions of a member that died to the others, from the committed offsets on', () => {
+    const world = scene();
+    const { toy, board } = world;
+    const members = [join(world, kind), join(world, kind)];
+    settle(world, members);
+    const [one, two] = members as [Consuming, Consuming];
+    for (let p = 0; p < 6; p++) fill(partitionOf(toy, 't', p), 4);
+    run(toy, toy.nowMs + 1500, () => total(members) === 24);
+    crash(toy, board, one);
+    for (let p = 0; p < 6; p++) fill(partitionOf(toy, 't', p), 4);
+    settle(world, [two], 6, 60_000);
+    run(toy, toy.nowMs + 3000);
+    for (let p = 0; p < 6; p++) expect(seen(members).get(`t-${p}`)?.size).toBe(8);
+  });
+
+  it('comes through a coordinator that moves while members join', () => {
+    for (const atMs of [0, 5, 20, 60, 100, 200]) {
+      const world = scene();
+      const { toy } = world;
+      const one = join(world, kind);
+      settle(world, [one]);
+      const two = join(world, kind);
+      run(toy, toy.nowMs + atMs);
+      moveCoordinator(toy, 1, 300);
+      settle(world, [one, two], 6, 30_000);
+      expect([one.owned.size, two.owned.size]).toEqual([3, 3]);
+    }
+  });
+
+  it('goes on where it was when everybody has left and somebody comes back', () => {
+    const world = scene();
+    const { toy } = world;
+    for (let p = 0; p < 6; p++) fill(partitionOf(toy, 't', p), 2);
+    const one = join(world, kind);
+    run(toy, toy.nowMs + 10_000, () => one.records.length === 12);
+    close(world, one);
+    for (let p = 0; p < 6; p++) fill(partitionOf(toy, 't', p), 2);
+    const two = join(world, kind);
+    run(toy, toy.nowMs + 10_000, () => two.records.length === 12);
+    run(toy, toy.nowMs + 1000);
+    expect(two.records.map(({ value }) => value).sort()).toEqual([...Array(6).fill('v2'), ...Array(6).fill('v3')]);
+  });
+
+  it('throws a member out whose application stays away, and takes it in again when it comes back', () => {
+    const world = scene();
+    const { toy } = world;
+    const members = [join(world, kind), join(world, kind)];
+    settle(world, members);
+    const [one, two] = members as [Consuming, Consuming];
+    fill(partitionOf(toy, 't', Number([...one.owned][0]?.slice(2))), 1);
+    run(toy, toy.nowMs + 2000, () => one.records.length === 1);
+    one.polls = false;
+    fill(partitionOf(toy, 't', Number([...one.owned][0]?.slice(2))), 1);
+    one.consumer.isBusy = true;
+    act(toy, one, () => {});
+    // Its application holds records and does not come back for more.
+    const member = one.consumer.grouped?.member;
+    if (member?.protocol === 'classic') member.classic.polledMs = toy.nowMs;
+    if (member?.protocol === 'consumer') member.consumer.polledMs = toy.nowMs;
+    settle(world, [two], 6, 20_000);
+    expect(one.owned.size).toBe(0);
+    expect(one.events.some(({ kind: what }) => what === 'lost')).toBe(true);
+    one.polls = true;
+    one.hasPolled = false;
+    settle(world, members, 6, 20_000);
+  });
+
+  it('lets a static member come back within its session without a rebalance', () => {
+    const world = scene();
+    const { toy, board } = world;
+    const two = join(world, kind);
+    const one = join(world, { ...kind, instanceId: 'i' });
+    settle(world, [one, two]);
+    const before = [...one.owned].sort();
+    const assignments = two.events.filter(({ kind: what }) => what === 'assigned').length;
+    if (kind.groupProtocol === 'consumer') close(world, one);
+    else crash(toy, board, one);
+    const again = join(world, { ...kind, instanceId: 'i' });
+    settle(world, [again, two]);
+    expect([...again.owned].sort()).toEqual(before);
+    expect(two.events.filter(({ kind: what }) => what === 'assigned').length).toBe(assignments);
+  });
+
+  it('takes in topics that a pattern means as they come', () => {
+    const world = scene(2);
+    const { toy, board } = world;
+    addTopic(toy, 'other', 1);
+    topicsChanged(toy);
+    const one = startConsuming(toy, board, kind);
+    act(toy, one, (c, e) => expect(subscribe(c, e, { pattern: 't.*' })).toBe(true));
+    settle(world, [one], 2);
+    addTopic(toy, 't2', 2);
+    topicsChanged(toy);
+    fill(partitionOf(toy, 't2', 1), 2);
+    settle(world, [one], 4, 30_000);
+    run(toy, toy.nowMs + 3000, () => one.records.length === 2);
+    expect(one.records.map(({ where }) => where)).toEqual(['t2-1', 't2-1']);
+  });
+
+  it('leaves at unsubscribe, and may subscribe to something else', () => {
+    const world = scene(2);
+    const { toy } = world;
+    addTopic(toy, 'u', 3);
+    topicsChanged(toy);
+    const one = join(world, kind);
+    settle(world, [one], 2);
+    act(toy, one, (c, e) => unsubscribe(c, e));
+    run(toy, toy.nowMs + 3000);
+    expect(one.events.at(-1)?.kind).toBe('left');
+    expect(one.owned.size).toBe(0);
+    act(toy, one, (c, e) => subscribe(c, e, { topics: ['u'] }));
+    settle(world, [one], 3);
+    act(toy, one, (c, e) => subscribe(c, e, { topics: ['t', 'u'] }));
+    settle(world, [one], 5);
+  });
+});
+
+describe('cooperative members', () => {
+  it.each(KINDS.slice(3))('keep what they need not give up: %s', (_, kind) => {
+    const world = scene();
+    const one = join(world, kind);
+    settle(world, [one]);
+    const two = join(world, kind);
+    settle(world, [one, two]);
+    const given = one.events.filter(({ kind: what }) => what === 'revoked');
+    expect(given.flatMap((event) => ('partitions' in event ? event.partitions : [])).length).toBe(1);
+    expect(endOf(partitionOf(world.toy))).toBe(0);
+  });
+});
