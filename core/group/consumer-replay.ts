@@ -8,8 +8,10 @@
 import type { PartitionsByTopic } from '../assignors/server-shapes.ts';
 import { setDeadline } from '../lib/heap.ts';
 import type { ConsumerGroupCurrentMemberAssignmentValue } from '../protocol/groups/consumer.ts';
+import { ownBytes } from './classic-written.ts';
 import type { ConsumerRecord } from './consumer.ts';
 import {
+  type ClassicPart,
   type ConsumerGroup,
   type ConsumerMember,
   createConsumerGroup,
@@ -91,8 +93,14 @@ function applyMember(
     ...(before ?? createConsumerMember(key.memberId)),
     ...rest,
     subscribedTopicRegex: subscribedTopicRegex ?? '',
-    classic: classicMemberMetadata,
+    classic: classicMemberMetadata === null ? null : ownClassicPart(classicMemberMetadata),
   });
+}
+
+/** Bytes that a member keeps for long must not keep alive what they were read from. */
+function ownClassicPart({ sessionTimeoutMs, supportedProtocols }: ClassicPart): ClassicPart {
+  const owned = supportedProtocols.map(({ name, metadata }) => ({ name, metadata: ownBytes(metadata) }));
+  return { sessionTimeoutMs, supportedProtocols: owned };
 }
 
 function applyAssignment(
