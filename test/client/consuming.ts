@@ -30,6 +30,10 @@ export interface Consuming {
   readonly events: ConsumerEvent[];
   /** `topic-partition offset value`, in the order of being handed out. */
   readonly records: { readonly where: string; readonly offset: number; readonly value: string }[];
+  /** How many of them the application has done with: it came back for more. */
+  done: number;
+  /** The next offset of each partition that is owned, once something of it was handed out. */
+  readonly next: Map<string, number>;
   readonly owned: Set<string>;
   generation: number;
   /** How the application behaves: whether it polls at all, how long it works on what it got, and on a rebalance. */
@@ -91,6 +95,8 @@ export function startConsuming(
     consumer,
     events: [],
     records: [],
+    done: 0,
+    next: new Map(),
     owned: new Set(),
     generation: -1,
     machine: toy.machines.length,
@@ -114,6 +120,7 @@ export function startConsuming(
 function take(toy: Toy, board: Board, consuming: Consuming, event: ConsumerEvent): void {
   if (event.kind !== 'assigned' && event.kind !== 'revoked' && event.kind !== 'lost') return;
   for (const key of keysOf(event.partitions)) {
+    consuming.next.delete(key);
     if (event.kind === 'assigned') {
       const other = board.owners.get(key);
       if (board.isStrict) expect(other?.name, `${key} goes to ${consuming.name}`).toBeUndefined();
@@ -136,11 +143,14 @@ function work(toy: Toy, consuming: Consuming, e: Env): void {
   if (!consuming.polls || consuming.isWorking) return;
   if (consuming.hasPolled && !consumer.isBusy && !hasRecords(consumer)) return;
   consuming.hasPolled = true;
+  consuming.done = consuming.records.length;
   for (const batch of pollConsumer(consumer, e, 1_000_000, true)) {
     const where = `${batch.topic}-${batch.partition}`;
     expect(consuming.owned.has(where) || consumer.subscription.kind === 'assigned', `${where} is ours`).toBe(true);
     for (const { offset, value } of readRecords(batch.bytes, codecs)) {
       if (offset < batch.fromOffset) continue;
+      expect(offset, `${where} comes in order`).toBe(consuming.next.get(where) ?? offset);
+      consuming.next.set(where, offset + 1);
       consuming.records.push({ where, offset, value: value === null ? '' : decoder.decode(value) });
     }
   }
@@ -156,6 +166,7 @@ function work(toy: Toy, consuming: Consuming, e: Env): void {
 export function crash(toy: Toy, board: Board, consuming: Consuming): void {
   for (const [key, owner] of board.owners) if (owner === consuming) board.owners.delete(key);
   consuming.owned.clear();
+  consuming.records.length = consuming.done;
   consuming.polls = false;
   const { cluster, grouped } = consuming.consumer;
   for (const connection of toy.connections.values()) {

@@ -158,13 +158,13 @@ function fetch(toy: Toy, broker: number, version: number, body: RequestOf<1>, er
     if (session === undefined || session.broker !== broker) errorCode = ErrorCode.FETCH_SESSION_ID_NOT_FOUND;
     else if (session.epoch !== body.sessionEpoch) errorCode = ErrorCode.INVALID_FETCH_SESSION_EPOCH;
     else session.epoch += 1;
-    if (session !== undefined && body.topics.length > 0) session.topics = body.topics;
+    if (session !== undefined && errorCode === 0) session.topics = merged(session.topics, body);
   } else {
     sessionId = 0;
   }
   const topics = sessionOf.get(sessionId)?.topics ?? body.topics;
   if (errorCode !== 0) return answerOf(1, version, { throttleTimeMs: 0, errorCode, sessionId: 0, responses: [] });
-  let waitMs = 0;
+  let found = 0;
   const responses = topics.map(({ topic, topicId, partitions }) => ({
     topic,
     topicId,
@@ -195,13 +195,37 @@ function fetch(toy: Toy, broker: number, version: number, body: RequestOf<1>, er
         if (parts.length >= 3 || stored.baseOffset >= end) break;
         parts.push(stored.bytes);
       }
-      if (parts.length === 0) waitMs = body.maxWaitMs;
+      found += parts.length;
       return { ...none, errorCode: 0, highWatermark: end, records: parts };
     }),
   }));
+  const hasError = responses.some(({ partitions }) => partitions.some((one) => one.errorCode !== 0));
   const answer = answerOf(1, version, { throttleTimeMs: 0, errorCode, sessionId, responses });
-  answer.waitMs = waitMs;
+  answer.waitMs = found === 0 && !hasError ? body.maxWaitMs : 0;
   return answer;
+}
+
+type Wanted = RequestOf<1>['topics'];
+
+/** What a session is about after a request that names what has changed and what is wanted no more. */
+function merged(known: Wanted, { topics, forgottenTopicsData }: RequestOf<1>): Wanted {
+  const after = new Map<string, Wanted[number]>();
+  const entryOf = (topic: string, topicId: string): Wanted[number] => {
+    const entry = after.get(`${topic} ${topicId}`) ?? { topic, topicId, partitions: [] };
+    after.set(`${topic} ${topicId}`, entry);
+    return entry;
+  };
+  for (const { topic, topicId, partitions } of known) entryOf(topic, topicId).partitions = [...partitions];
+  for (const { topic, topicId, partitions } of forgottenTopicsData) {
+    const entry = entryOf(topic, topicId);
+    entry.partitions = entry.partitions.filter(({ partition }) => !partitions.includes(partition));
+  }
+  for (const { topic, topicId, partitions } of topics) {
+    const entry = entryOf(topic, topicId);
+    const isNamed = new Set(partitions.map(({ partition }) => partition));
+    entry.partitions = [...entry.partitions.filter(({ partition }) => !isNamed.has(partition)), ...partitions];
+  }
+  return [...after.values()];
 }
 
 const sessionOf = new Map<number, { epoch: number; topics: RequestOf<1>['topics']; broker: number }>();
