@@ -98,17 +98,12 @@ export function deleteOffsets(
 ): void {
   const { groupId, topics } = call.body;
   const group = groupOf(state, groupId);
-  const isAnyThere = topics.some(({ name, partitions }) =>
-    partitions.some(({ partitionIndex }) => hasPartition(work, name, partitionIndex)),
-  );
-  // Of topics that are not there nothing is asked of the group.
-  const groupError = groupId === '' ? ErrorCode.INVALID_GROUP_ID : deleteError(group);
-  const errorCode = isAnyThere || groupId === '' ? groupError : ErrorCode.NONE;
+  const errorCode = groupId === '' ? ErrorCode.INVALID_GROUP_ID : deleteError(group);
   const body: OffsetDeleteResponse = { errorCode, throttleTimeMs: 0, topics: [] };
-  if (errorCode === ErrorCode.NONE) {
+  if (group !== undefined && errorCode === ErrorCode.NONE) {
     work.isAtomic = false;
     body.topics = topics.map(({ name, partitions }) => {
-      const isRead = group !== undefined && isSubscribed(group, name);
+      const isRead = isSubscribed(group, name);
       return {
         name,
         partitions: partitions.map(({ partitionIndex }) => ({

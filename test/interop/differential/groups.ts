@@ -256,6 +256,9 @@ async function refusedToMembers(talk: Talk): Promise<void> {
     await commit(talk, version, { memberId: a.memberId, generationIdOrMemberEpoch: 7 });
     await commit(talk, version, { memberId: a.memberId, generationIdOrMemberEpoch: -1 });
     await commit(talk, version, { memberId: 'nobody', generationIdOrMemberEpoch: a.generationId });
+    const nothing = [{ partitionIndex: 0, committedOffset: 5, committedLeaderEpoch: 0, committedMetadata: null }];
+    const topics = [{ name: 'nothing', topicId: UNKNOWN_ID, partitions: nothing }];
+    await commit(talk, version, { memberId: 'nobody', generationIdOrMemberEpoch: a.generationId, topics });
   }
   await say(talk, DELETE_OFFSETS, 0, { topics: [{ name: TOPIC, partitions: [{ partitionIndex: 0 }] }] });
 }
