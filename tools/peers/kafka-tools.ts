@@ -28,6 +28,7 @@ export const KAFKA_TOOLS: ReadonlyMap<string, string> = new Map([
   ['metadata-quorum', 'org.apache.kafka.tools.MetadataQuorumCommand'],
   ['leader-election', 'org.apache.kafka.tools.LeaderElectionCommand'],
   ['cluster', 'org.apache.kafka.tools.ClusterTool'],
+  ['groups', 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand'],
 ]);
 
 /** What one run of the producer benchmark measured. */
