@@ -2,8 +2,8 @@
  * OffsetCommit: members of a generation, or anybody for a group without members, store how far they have read.
  *
  * Whether the caller may is decided for the whole request; whether the topic is there and the text is short enough, for
- * each partition. The id of the topic is stored, whatever the version, so that an offset of a topic that was deleted and
- * made again is not taken for one of the new topic.
+ * each partition. The id of the topic is stored, whatever the version, so that an offset of a topic that was deleted
+ * and made again is not taken for one of the new topic.
  */
 import { utf8Size } from '../lib/utf8.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';

@@ -251,9 +251,8 @@ export function settleCrowd(crowd: Crowd): void {
     for (const client of clients) step(crowd, client);
     advance(coordinator, 1000);
   }
-  expect.fail(
-    `the crowd has not settled: ${JSON.stringify(clients.map(({ name, generation, owned }) => [name, generation, owned]))}`,
-  );
+  const shown = clients.map(({ name, generation, owned }) => [name, generation, owned]);
+  expect.fail(`the crowd has not settled: ${JSON.stringify(shown)}`);
 }
 
 function isSettled({ clients }: Crowd): boolean {
