@@ -53,7 +53,7 @@ export function advance(
     if (refusal !== null) return refusal;
   }
   const hasNewAssignor = isOther && elected(draft) !== assignor;
-  updateEpoch(draft, isNew || hasNewNames || hasNewRegex || hasNewAssignor);
+  updateEpoch(draft, hasNewNames || hasNewRegex || hasNewAssignor);
   updateTarget(draft);
   return approachTarget(draft, after, hasNewNames || hasNewRegex, said);
 }

@@ -40,7 +40,7 @@ export function joinConsumerGroup(
   const body = join(state, work, group, call);
   if (typeof body === 'number') {
     work.records.length = recordsBefore;
-    work.answers.push({ waiter, body: joinRefused(body, call.body.memberId) });
+    work.answers.push({ waiter, body: joinRefused(body, '') });
     return;
   }
   work.answers.push({ waiter, body });
@@ -151,15 +151,18 @@ function keepJoinTime(state: GroupState, { group, work }: Draft, member: Consume
   wakeBy(state, group, Math.min(timers.sessionMs, timers.syncMs));
 }
 
-/** The member of the classic protocol that a call comes from, or the error. */
-function classicMember(group: ConsumerGroup, memberId: string, instanceId: string | null): ConsumerMember | number {
+/** The member that a call names, or the error. */
+function namedMember(group: ConsumerGroup, memberId: string, instanceId: string | null): ConsumerMember | number {
   const member = instanceId === null ? group.members.get(memberId) : staticMember(group, instanceId);
   if (member === undefined) return ErrorCode.UNKNOWN_MEMBER_ID;
-  if (instanceId !== null) {
-    const refusal = checkInstance(group.groupId, member, memberId, instanceId);
-    if (refusal !== null) return refusal.refused;
-  }
-  return member.classic === null ? ErrorCode.UNKNOWN_MEMBER_ID : member;
+  if (instanceId === null) return member;
+  return checkInstance(group.groupId, member, memberId, instanceId)?.refused ?? member;
+}
+
+/** The member of the classic protocol that a call comes from, or the error. */
+function classicMember(group: ConsumerGroup, memberId: string, instanceId: string | null): ConsumerMember | number {
+  const member = namedMember(group, memberId, instanceId);
+  return typeof member === 'number' || member.classic !== null ? member : ErrorCode.UNKNOWN_MEMBER_ID;
 }
 
 /** SyncGroup of a classic client in a consumer group. */
@@ -247,7 +250,7 @@ function hasStepToTake(draft: Draft, member: ConsumerMember): boolean {
   return true;
 }
 
-/** LeaveGroup of classic clients, or of static members by an operator, in a consumer group. */
+/** LeaveGroup in a consumer group: of classic clients, or of any member by an operator. */
 export function leaveConsumerGroup(
   state: GroupState,
   work: GroupWork,
@@ -258,7 +261,7 @@ export function leaveConsumerGroup(
   const leaving = new Map<string, ConsumerMember>();
   const members = call.body.members.map(({ memberId, groupInstanceId }) => {
     const knownAs = groupInstanceId !== null && memberId === '' ? group.staticMembers.get(groupInstanceId) : memberId;
-    const member = classicMember(group, knownAs ?? '', groupInstanceId);
+    const member = namedMember(group, knownAs ?? '', groupInstanceId);
     if (typeof member === 'number') return { memberId, groupInstanceId, errorCode: member };
     leaving.set(member.memberId, member);
     return { memberId: member.memberId, groupInstanceId, errorCode: ErrorCode.NONE as number };

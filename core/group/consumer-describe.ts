@@ -63,7 +63,7 @@ function describedMember(image: MetadataImage, group: ConsumerGroup, member: Con
     clientId: member.clientId,
     clientHost: member.clientHost,
     subscribedTopicNames: [...member.subscribedTopicNames],
-    subscribedTopicRegex: member.subscribedTopicRegex === '' ? null : member.subscribedTopicRegex,
+    subscribedTopicRegex: member.subscribedTopicRegex,
     assignment: { topicPartitions: named(image, assigned) },
     targetAssignment: { topicPartitions: named(image, target) },
     memberType: member.classic === null ? TYPE_CONSUMER : TYPE_CLASSIC,

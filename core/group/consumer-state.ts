@@ -122,6 +122,9 @@ export interface ConsumerGroup extends Timed {
   readTopics: ReadonlyMap<string, { readonly topic: TopicImage; readonly hash: number }>;
 }
 
+/** Of a group without members. A member's is never 0 for long, which would mean that it joins. */
+const FIRST_EPOCH = 1;
+
 /** A group that no record tells of yet. */
 export function createConsumerGroup(groupId: string): ConsumerGroup {
   return {
@@ -129,7 +132,7 @@ export function createConsumerGroup(groupId: string): ConsumerGroup {
     groupId,
     deadlineMs: Number.POSITIVE_INFINITY,
     heapIndex: -1,
-    epoch: 0,
+    epoch: FIRST_EPOCH,
     metadataHash: 0,
     members: new Map(),
     targets: new Map(),

@@ -24,7 +24,7 @@ describe('a heartbeat that makes no sense', () => {
     ['an epoch that there is not', { memberEpoch: -3 }, ErrorCode.INVALID_REQUEST],
     ['an assignor that there is not', { ...JOIN, serverAssignor: 'fair' }, ErrorCode.UNSUPPORTED_ASSIGNOR],
     ['an expression that is none', { ...JOIN, subscribedTopicRegex: '(' }, ErrorCode.INVALID_REGULAR_EXPRESSION],
-    ['a group that there is not', { memberEpoch: 1 }, ErrorCode.GROUP_ID_NOT_FOUND],
+    ['a group that there is not', { memberEpoch: 2 }, ErrorCode.GROUP_ID_NOT_FOUND],
     ['leaving a group that there is not', { memberEpoch: -1 }, ErrorCode.GROUP_ID_NOT_FOUND],
   ])('%s is refused, and leaves no trace', (_what, said, errorCode) => {
     const coordinator = createCoordinator();
@@ -38,7 +38,7 @@ describe('a heartbeat that makes no sense', () => {
   it('is refused from a member that the group does not have', () => {
     const coordinator = createCoordinator();
     joinAs(coordinator, 'a');
-    expect(say(coordinator, { memberId: 'b', memberEpoch: 1 }).errorCode).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+    expect(say(coordinator, { memberId: 'b', memberEpoch: 2 }).errorCode).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
     expect(say(coordinator, { memberId: 'b', memberEpoch: -1 }).errorCode).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
   });
 });
@@ -47,8 +47,15 @@ describe('joining', () => {
   it('gives the first member everything at once', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a', { topics: ['orders', 'payments', 'nowhere'] });
-    expect(a).toMatchObject({ epoch: 1, told: ['orders-0', 'orders-1', 'orders-2', 'payments-0', 'payments-1'] });
-    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Stable', groupEpoch: 1, assignmentEpoch: 1 });
+    expect(a).toMatchObject({ epoch: 2, told: ['orders-0', 'orders-1', 'orders-2', 'payments-0', 'payments-1'] });
+    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Stable', groupEpoch: 2, assignmentEpoch: 2 });
+  });
+
+  it('with nothing to read gives an epoch like any other', () => {
+    const coordinator = createCoordinator();
+    expect(joinAs(coordinator, 'a', { topics: [] })).toMatchObject({ epoch: 1, told: [] });
+    expect(joinAs(coordinator, 'b', { topics: [] })).toMatchObject({ epoch: 1, told: [] });
+    expect(describeIt(coordinator).groupState).toBe('Stable');
   });
 
   it('makes an id for a member of version 0 that has none', () => {
@@ -67,13 +74,13 @@ describe('joining', () => {
     const a = joinAs(coordinator, 'a');
     coordinator.wallMs += 1_000;
     const b = joinAs(coordinator, 'b');
-    expect(b).toMatchObject({ epoch: 2, told: [] });
+    expect(b).toMatchObject({ epoch: 3, told: [] });
     expect(describeIt(coordinator).groupState).toBe('Reconciling');
     const asked = pulse(coordinator, a);
-    expect(asked.memberEpoch).toBe(1);
+    expect(asked.memberEpoch).toBe(2);
     expect(a.told).toHaveLength(2);
     expect(pulse(coordinator, b).assignment).toBeNull();
-    expect(beat(coordinator, a).memberEpoch).toBe(2);
+    expect(beat(coordinator, a).memberEpoch).toBe(3);
     expect(pulse(coordinator, b).assignment).not.toBeNull();
     expect([...a.owned, ...b.owned].sort()).toEqual(['orders-0', 'orders-1', 'orders-2']);
     expect(describeIt(coordinator).groupState).toBe('Stable');
@@ -84,11 +91,11 @@ describe('joining', () => {
     const a = joinAs(coordinator, 'a');
     coordinator.wallMs += 999;
     const b = joinAs(coordinator, 'b');
-    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Assigning', groupEpoch: 2, assignmentEpoch: 1 });
-    expect(b).toMatchObject({ epoch: 1, told: [] });
+    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Assigning', groupEpoch: 3, assignmentEpoch: 2 });
+    expect(b).toMatchObject({ epoch: 2, told: [] });
     coordinator.wallMs += 1;
     pulse(coordinator, a);
-    expect(describeIt(coordinator)).toMatchObject({ groupEpoch: 2, assignmentEpoch: 2 });
+    expect(describeIt(coordinator)).toMatchObject({ groupEpoch: 3, assignmentEpoch: 3 });
     settleAll(coordinator, [a, b]);
     expect(b.owned).toHaveLength(1);
   });
@@ -98,7 +105,7 @@ describe('joining', () => {
     joinAs(coordinator, 'a');
     coordinator.wallMs -= 3_600_000;
     joinAs(coordinator, 'b');
-    expect(describeIt(coordinator).assignmentEpoch).toBe(2);
+    expect(describeIt(coordinator).assignmentEpoch).toBe(3);
   });
 
   it('is refused where the group is full, but not to those who are in it', () => {
@@ -115,7 +122,7 @@ describe('joining', () => {
     const a = joinAs(coordinator, 'a');
     const again = joinAs(coordinator, 'a');
     expect(again).toMatchObject({ epoch: a.epoch, told: a.told });
-    expect(describeIt(coordinator).groupEpoch).toBe(1);
+    expect(describeIt(coordinator).groupEpoch).toBe(2);
   });
 });
 
@@ -123,7 +130,7 @@ describe('epochs', () => {
   it('a later one than the coordinator knows is fenced', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a');
-    expect(beat(coordinator, a, { memberEpoch: 2 }).errorCode).toBe(ErrorCode.FENCED_MEMBER_EPOCH);
+    expect(beat(coordinator, a, { memberEpoch: 3 }).errorCode).toBe(ErrorCode.FENCED_MEMBER_EPOCH);
   });
 
   it('the one before is heard from a member that owns no more than it was given, and from no other', () => {
@@ -133,13 +140,13 @@ describe('epochs', () => {
     const b = joinAs(coordinator, 'b');
     pulse(coordinator, a);
     beat(coordinator, a);
-    expect(a.epoch).toBe(2);
-    expect(beat(coordinator, a, { memberEpoch: 1 }).memberEpoch).toBe(2);
-    expect(beat(coordinator, a, { memberEpoch: 1, topicPartitions: null }).errorCode).toBe(
+    expect(a.epoch).toBe(3);
+    expect(beat(coordinator, a, { memberEpoch: 2 }).memberEpoch).toBe(3);
+    expect(beat(coordinator, a, { memberEpoch: 2, topicPartitions: null }).errorCode).toBe(
       ErrorCode.FENCED_MEMBER_EPOCH,
     );
     pulse(coordinator, b);
-    const stolen = { ...a, owned: b.owned, epoch: 1 };
+    const stolen = { ...a, owned: b.owned, epoch: 2 };
     expect(beat(coordinator, stolen).errorCode).toBe(ErrorCode.FENCED_MEMBER_EPOCH);
   });
 
@@ -150,15 +157,15 @@ describe('epochs', () => {
       coordinator.wallMs += 1_000;
       beat(coordinator, a, { subscribedTopicNames: topics, topicPartitions: [] });
     }
-    expect(a.epoch).toBe(3);
-    expect(beat(coordinator, a, { memberEpoch: 1 }).errorCode).toBe(ErrorCode.FENCED_MEMBER_EPOCH);
+    expect(a.epoch).toBe(4);
+    expect(beat(coordinator, a, { memberEpoch: 2 }).errorCode).toBe(ErrorCode.FENCED_MEMBER_EPOCH);
   });
 
   it('a heartbeat that changes nothing writes nothing', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a');
     const before = coordinator.log.length;
-    expect(pulse(coordinator, a)).toMatchObject({ errorCode: 0, memberEpoch: 1, assignment: null });
+    expect(pulse(coordinator, a)).toMatchObject({ errorCode: 0, memberEpoch: 2, assignment: null });
     expect(coordinator.log).toHaveLength(before);
   });
 
@@ -187,7 +194,7 @@ describe('leaving', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a');
     beat(coordinator, a, { memberEpoch: -1 });
-    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Empty', groupEpoch: 2, assignmentEpoch: 2 });
+    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Empty', groupEpoch: 3, assignmentEpoch: 3 });
     expect(joinAs(coordinator, 'b').told).toHaveLength(3);
   });
 });

@@ -155,10 +155,10 @@ describe('a classic member in a consumer group', () => {
     const a = joinAs(coordinator, 'a');
     const first = answered(join(coordinator, { protocols: subscribed(['orders']) }));
     expect(first.errorCode).toBe(ErrorCode.MEMBER_ID_REQUIRED);
-    expect(rejoin(coordinator, first.memberId, [])).toEqual({ generation: 2, given: [] });
-    expect(classicBeat(coordinator, 2, first.memberId)).toBe(ErrorCode.NONE);
+    expect(rejoin(coordinator, first.memberId, [])).toEqual({ generation: 3, given: [] });
+    expect(classicBeat(coordinator, 3, first.memberId)).toBe(ErrorCode.NONE);
     settleAll(coordinator, [a]);
-    expect(classicBeat(coordinator, 2, first.memberId)).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
+    expect(classicBeat(coordinator, 3, first.memberId)).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
     expect(rejoin(coordinator, first.memberId, []).given).toHaveLength(1);
     expect(describeIt(coordinator).groupState).toBe('Stable');
   });
@@ -190,8 +190,17 @@ describe('a classic member in a consumer group', () => {
     expect(answered(sync(coordinator, generation + 1, one)).errorCode).toBe(ErrorCode.ILLEGAL_GENERATION);
     expect(classicBeat(coordinator, 1, 'a')).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
     expect(classicBeat(coordinator, 1, 'x')).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
-    expect(leave(coordinator, { memberId: 'a' }, { memberId: one })).toEqual([ErrorCode.UNKNOWN_MEMBER_ID, 0]);
+    expect(leave(coordinator, { memberId: 'x' }, { memberId: one })).toEqual([ErrorCode.UNKNOWN_MEMBER_ID, 0]);
     expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['a']);
+  });
+
+  it('may be sent away by an operator, as may any other', () => {
+    const coordinator = coordinatorWith();
+    joinAs(coordinator, 'a');
+    joinAs(coordinator, 'b', { instanceId: 'i' });
+    joinAs(coordinator, 'c');
+    expect(leave(coordinator, { memberId: 'a' }, { memberId: '', groupInstanceId: 'i' })).toEqual([0, 0]);
+    expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['c']);
   });
 
   it('goes if it does not fetch, or does not join again, in its time', () => {

@@ -15,7 +15,7 @@ describe('a commit', () => {
   it('counts from a member in its epoch', () => {
     const coordinator = createCoordinator();
     joinAs(coordinator, 'a');
-    expect(commit(coordinator, 0, 10, { memberId: 'a', generationIdOrMemberEpoch: 1 })).toBe(ErrorCode.NONE);
+    expect(commit(coordinator, 0, 10, { memberId: 'a', generationIdOrMemberEpoch: 2 })).toBe(ErrorCode.NONE);
   });
 
   it('is refused from who is no member, from nobody while there are members, and in an epoch to come', () => {
@@ -23,10 +23,10 @@ describe('a commit', () => {
     joinAs(coordinator, 'a');
     const as = (memberId: string, epoch: number) =>
       commit(coordinator, 0, 1, { memberId, generationIdOrMemberEpoch: epoch });
-    expect(as('b', 1)).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+    expect(as('b', 2)).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
     expect(as('', -1)).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
-    expect(as('a', 2)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
-    const old = { memberId: 'a', generationIdOrMemberEpoch: 1, version: 8 };
+    expect(as('a', 3)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
+    const old = { memberId: 'a', generationIdOrMemberEpoch: 2, version: 8 };
     expect(commit(coordinator, 0, 1, old)).toBe(ErrorCode.UNSUPPORTED_VERSION);
   });
 
@@ -44,21 +44,21 @@ describe('a commit', () => {
     settleAll(coordinator, [a, b]);
     const given = Number(b.owned[0]?.slice(-1));
     const kept = Number(a.owned[0]?.slice(-1));
-    expect(a.epoch).toBe(2);
+    expect(a.epoch).toBe(3);
     const as = (partition: number, epoch: number) =>
       commit(coordinator, partition, 5, { memberId: 'a', generationIdOrMemberEpoch: epoch });
-    expect(as(kept, 1)).toBe(ErrorCode.NONE);
-    expect(as(given, 1)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
-    // It comes back to the first member in epoch 3: a commit from before that is somebody else's past.
+    expect(as(kept, 2)).toBe(ErrorCode.NONE);
+    expect(as(given, 2)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
+    // It comes back to the first member in epoch 4: a commit from before that is somebody else's past.
     beat(coordinator, b, { memberEpoch: -1 });
     coordinator.wallMs += 1_000;
     pulse(coordinator, a);
-    expect(a).toMatchObject({ epoch: 3, owned: ['orders-0', 'orders-1', 'orders-2'] });
-    expect(as(given, 2)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
-    expect(as(kept, 2)).toBe(ErrorCode.NONE);
+    expect(a).toMatchObject({ epoch: 4, owned: ['orders-0', 'orders-1', 'orders-2'] });
+    expect(as(given, 3)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
+    expect(as(kept, 3)).toBe(ErrorCode.NONE);
     failOver(coordinator);
-    expect(as(given, 2)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
-    expect(as(kept, 1)).toBe(ErrorCode.NONE);
+    expect(as(given, 3)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
+    expect(as(kept, 2)).toBe(ErrorCode.NONE);
   });
 
   it('of what the member has yet to give back counts', () => {
@@ -70,7 +70,7 @@ describe('a commit', () => {
     pulse(coordinator, a);
     const revoking = before.find((one) => !a.told.includes(one)) ?? '';
     const partition = Number(revoking.slice(-1));
-    expect(commit(coordinator, partition, 7, { memberId: 'a', generationIdOrMemberEpoch: 1 })).toBe(ErrorCode.NONE);
+    expect(commit(coordinator, partition, 7, { memberId: 'a', generationIdOrMemberEpoch: 2 })).toBe(ErrorCode.NONE);
   });
 });
 
@@ -78,10 +78,10 @@ describe('a fetch of offsets', () => {
   it('is answered to members in their epoch and to those who name none', () => {
     const coordinator = createCoordinator();
     joinAs(coordinator, 'a');
-    expect(fetch(coordinator, 'a', 1)).toBe(ErrorCode.NONE);
+    expect(fetch(coordinator, 'a', 2)).toBe(ErrorCode.NONE);
     expect(fetch(coordinator, null, -1)).toBe(ErrorCode.NONE);
     expect(fetch(coordinator, 'a', 0)).toBe(ErrorCode.STALE_MEMBER_EPOCH);
-    expect(fetch(coordinator, 'b', 1)).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+    expect(fetch(coordinator, 'b', 2)).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
   });
 });
 
@@ -89,7 +89,7 @@ describe('a group with offsets', () => {
   it('keeps them while it is empty, and for the member that comes next', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a');
-    commit(coordinator, 0, 10, { memberId: 'a', generationIdOrMemberEpoch: 1 });
+    commit(coordinator, 0, 10, { memberId: 'a', generationIdOrMemberEpoch: 2 });
     beat(coordinator, a, { memberEpoch: -1 });
     advance(coordinator, 24 * 3_600_000);
     failOver(coordinator);
@@ -100,7 +100,7 @@ describe('a group with offsets', () => {
   it('goes with them when they are old', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a');
-    commit(coordinator, 0, 10, { memberId: 'a', generationIdOrMemberEpoch: 1 });
+    commit(coordinator, 0, 10, { memberId: 'a', generationIdOrMemberEpoch: 2 });
     beat(coordinator, a, { memberEpoch: -1 });
     advance(coordinator, 8 * 24 * 3_600_000);
     expect(coordinator.state.groups.size).toBe(0);

@@ -24,7 +24,7 @@ describe('a topic', () => {
     make(coordinator, 'later', 2);
     pulse(coordinator, a);
     expect(a.told).toEqual(['later-0', 'later-1', 'orders-0', 'orders-1', 'orders-2']);
-    expect(describeIt(coordinator).groupEpoch).toBe(2);
+    expect(describeIt(coordinator).groupEpoch).toBe(3);
   });
 
   it('that grows is dealt out with the next heartbeat', () => {
@@ -72,12 +72,12 @@ describe('a topic', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a', { topics: ['orders', 'payments'] });
     beat(coordinator, a, { subscribedTopicNames: ['payments'] });
-    expect(describeIt(coordinator)).toMatchObject({ groupEpoch: 2, assignmentEpoch: 1 });
+    expect(describeIt(coordinator)).toMatchObject({ groupEpoch: 3, assignmentEpoch: 2 });
     expect(a.told).toEqual(['payments-0', 'payments-1']);
     beat(coordinator, a);
-    expect(describeIt(coordinator).members[0]).toMatchObject({ memberEpoch: 1 });
-    settleAll(coordinator, [a]);
     expect(describeIt(coordinator).members[0]).toMatchObject({ memberEpoch: 2 });
+    settleAll(coordinator, [a]);
+    expect(describeIt(coordinator).members[0]).toMatchObject({ memberEpoch: 3 });
   });
 });
 
@@ -160,9 +160,9 @@ describe('assignors', () => {
     const b = joinAs(coordinator, 'b', { topics });
     settleAll(coordinator, [a, b]);
     expect(a.owned).toEqual(['orders-0', 'orders-1', 'payments-0']);
-    expect(describeIt(coordinator)).toMatchObject({ assignorName: 'range', groupEpoch: 2 });
+    expect(describeIt(coordinator)).toMatchObject({ assignorName: 'range', groupEpoch: 3 });
     beat(coordinator, a, { serverAssignor: 'uniform' });
-    expect(describeIt(coordinator)).toMatchObject({ assignorName: 'uniform', groupEpoch: 3 });
+    expect(describeIt(coordinator)).toMatchObject({ assignorName: 'uniform', groupEpoch: 4 });
   });
 });
 
@@ -177,9 +177,9 @@ describe("a group's own settings", () => {
     );
     joinAs(coordinator, 'a');
     joinAs(coordinator, 'b');
-    expect(describeIt(coordinator)).toMatchObject({ groupEpoch: 2, assignmentEpoch: 2 });
-    expect(say(coordinator, { memberId: 'a', memberEpoch: 1 }).heartbeatIntervalMs).toBe(7_000);
+    expect(describeIt(coordinator)).toMatchObject({ groupEpoch: 3, assignmentEpoch: 3 });
+    expect(say(coordinator, { memberId: 'a', memberEpoch: 2 }).heartbeatIntervalMs).toBe(7_000);
     coordinator.image = imageOf([set('consumer.heartbeat.interval.ms', '90000')], coordinator.image);
-    expect(say(coordinator, { memberId: 'a', memberEpoch: 1 }).heartbeatIntervalMs).toBe(15_000);
+    expect(say(coordinator, { memberId: 'a', memberEpoch: 2 }).heartbeatIntervalMs).toBe(15_000);
   });
 });
