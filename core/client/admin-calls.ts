@@ -40,7 +40,16 @@ export type AdminRequest =
       readonly changes: readonly ConfigChange[];
     }
   | { readonly kind: 'deleteRecords'; readonly topic: string; readonly partition: number; readonly offset: number }
+  /** To these brokers, the preferred first; null takes a move back. */
+  | {
+      readonly kind: 'movePartition';
+      readonly topic: string;
+      readonly partition: number;
+      readonly replicas: readonly number[] | null;
+    }
   | { readonly kind: 'describeTopic'; readonly topic: string }
+  /** Which partitions of a topic are on their way to other brokers. */
+  | { readonly kind: 'listMoves'; readonly topic: string; readonly partitions: readonly number[] }
   | {
       readonly kind: 'describeConfigs';
       readonly resourceType: number;
@@ -59,6 +68,7 @@ export interface DescribedPartition {
   readonly error: number;
   readonly leader: number;
   readonly leaderEpoch: number;
+  readonly replicas: readonly number[];
 }
 
 /** What is said of a setting; `source` is Kafka's number, 1 for what was set for the topic itself. */
@@ -74,6 +84,8 @@ export interface AdminResult {
   readonly topicId?: string;
   readonly partitions?: readonly DescribedPartition[];
   readonly configs?: readonly DescribedConfig[];
+  /** Of listMoves: the partitions that move. */
+  readonly moving?: readonly number[];
   /** Of deleteRecords: where the log begins; of listOffset: what was asked for. */
   readonly offset?: number;
 }
@@ -92,6 +104,8 @@ const KEYS = {
   createPartitions: 37,
   alterConfigs: 44,
   deleteRecords: 21,
+  movePartition: 45,
+  listMoves: 46,
   describeTopic: 75,
   describeConfigs: 32,
   listOffset: 2,
@@ -104,9 +118,12 @@ const EARLIEST = -2;
 /** Pages are not asked for: this many partitions of one topic are described. */
 const DESCRIBED_PARTITIONS_MAX = 2_000;
 
+/** Questions that change nothing. */
+const QUESTIONS: readonly AdminRequest['kind'][] = ['describeTopic', 'describeConfigs', 'listOffset', 'listMoves'];
+
 /** Whether the request would change something, so that an answer that is lost leaves a doubt. */
-export function isChange(request: AdminRequest): boolean {
-  return !(request.kind === 'describeTopic' || request.kind === 'describeConfigs' || request.kind === 'listOffset');
+export function isChange({ kind }: AdminRequest): boolean {
+  return !QUESTIONS.includes(kind);
 }
 
 /** Makes the call; its ticket, or -1 if the broker speaks no version of it that we do. */
@@ -153,12 +170,18 @@ export function callAdmin(
       const body = { topics: [{ name: request.topic, partitions }], timeoutMs: patienceMs };
       return callPeer(channel, env, peer, { apiKey: KEYS.deleteRecords, version, body }, out);
     }
+    case 'movePartition': {
+      const { topic: name, partition: partitionIndex, replicas } = request;
+      const partitions = [{ partitionIndex, replicas: replicas === null ? null : [...replicas] }];
+      const body = { timeoutMs: patienceMs, allowReplicationFactorChange: true, topics: [{ name, partitions }] };
+      return callPeer(channel, env, peer, { apiKey: KEYS.movePartition, version, body }, out);
+    }
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
   }
 }
 
-type Question = Extract<AdminRequest, { kind: 'describeTopic' | 'describeConfigs' | 'listOffset' }>;
+type Question = Extract<AdminRequest, { kind: 'describeTopic' | 'describeConfigs' | 'listOffset' | 'listMoves' }>;
 
 function callDescribe(
   channel: Channel,
@@ -187,6 +210,10 @@ function callDescribe(
       const topics = [{ name: request.topic, partitions }];
       const body: RequestInputOf<2> = { replicaId: -1, isolationLevel: 0, topics, timeoutMs };
       return callPeer(channel, env, peer, { apiKey: KEYS.listOffset, version, body }, out);
+    }
+    case 'listMoves': {
+      const topics = [{ name: request.topic, partitionIndexes: [...request.partitions] }];
+      return callPeer(channel, env, peer, { apiKey: KEYS.listMoves, version, body: { timeoutMs, topics } }, out);
     }
   }
 }
@@ -224,10 +251,22 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const partition = answerBody(event, KEYS.deleteRecords).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.lowWatermark ?? -1 });
     }
+    case 'movePartition': {
+      const answer = answerBody(event, KEYS.movePartition);
+      const partition = answer.responses[0]?.partitions[0];
+      // Where the whole is refused the parts are left out.
+      const error = answer.errorCode === ErrorCode.NONE ? partition?.errorCode : answer.errorCode;
+      return answered(error, partition?.errorMessage ?? answer.errorMessage, {});
+    }
+    case 'listMoves': {
+      const answer = answerBody(event, KEYS.listMoves);
+      const moving = answer.topics.flatMap(({ partitions }) => partitions.map((one) => one.partitionIndex));
+      return answered(answer.errorCode, answer.errorMessage, { moving });
+    }
     case 'describeTopic': {
       const topic = answerBody(event, KEYS.describeTopic).topics[0];
-      const partitions = (topic?.partitions ?? []).map(({ errorCode, leaderId, leaderEpoch }) => {
-        return { error: errorCode, leader: leaderId, leaderEpoch };
+      const partitions = (topic?.partitions ?? []).map(({ errorCode, leaderId, leaderEpoch, replicaNodes }) => {
+        return { error: errorCode, leader: leaderId, leaderEpoch, replicas: replicaNodes };
       });
       return answered(topic?.errorCode, null, { topicId: topic?.topicId ?? ZERO_UUID, partitions });
     }

@@ -2,9 +2,9 @@
  * One partition that this node follows: where it stands, and how its log is brought onto the leader's history.
  *
  * Stages: ready (to be listed in a fetch) → syncing (what a fetch brought is on its way to the disk) → ready; or
- * lowering (the owner lowers its checkpoints) → cutting (the log cuts its tail) → ready; or asking (out of range: where
- * does the leader's log begin and end?) → one of the above; or waiting (for a later try). While it is not ready the
- * partition is out of the fetch session, so that a slow disk holds back nobody else.
+ * lowering (the owner lowers its checkpoints) → cutting (the log cuts its tail) → ready; or asking (out of range:
+ * where does the leader's log begin and end?) → one of the above; or waiting (for a later try, or for its rate). While
+ * it is not ready the partition is out of the fetch session, so that a slow disk holds back nobody else.
  *
  * A diverging log is cut before the watermark of the leader is believed (KAFKA-14704).
  */
@@ -43,6 +43,11 @@ export interface Followed {
   isReset: boolean;
   /** What was asked last when out of range. */
   asked: 'latest' | 'earliest';
+  /**
+   * Whether its bytes count for the rate of throttled replicas, and whether it has to keep that rate itself: one that
+   * is in sync does not.
+   */
+  throttled: 'no' | 'counted' | 'bound';
   /** When a waiting one is ready again, `env.nowMs`, and how long it waits the next time. */
   retryAtMs: number;
   retryMs: number;
@@ -77,6 +82,7 @@ export function createFollowed(options: FollowOptions): Followed {
     cutTo: -1,
     isReset: false,
     asked: 'latest',
+    throttled: 'no',
     retryAtMs: Infinity,
     retryMs: WAIT_MS_MIN,
   };

@@ -108,13 +108,14 @@ export function createInSync(
     growMs: -Infinity,
     lagMs: state.isr.length > 1 ? nowMs + lagMaxMs : Infinity,
   };
-  for (const id of state.replicas) if (id !== self) inSync.followers.set(id, freshFollower(id, nowMs));
+  for (const id of state.replicas) if (id !== self) inSync.followers.set(id, freshFollower(state, id, nowMs));
   return inSync;
 }
 
-function freshFollower(id: number, nowMs: number): Follower {
+/** One that is not in sync has never been: nobody waits for it before it has caught up. */
+function freshFollower({ isr }: PartitionState, id: number, nowMs: number): Follower {
   const never = { brokerEpoch: -1, fetchOffset: -1, logStart: -1, fetchedMs: -1, fetchedEnd: -1 };
-  return { id, ...never, caughtUpMs: nowMs };
+  return { id, ...never, caughtUpMs: isr.includes(id) ? nowMs : Number.NEGATIVE_INFINITY };
 }
 
 /**
@@ -130,7 +131,7 @@ export function takeState(inSync: InSync, state: PartitionState, nowMs: number):
   inSync.replicas = state.replicas;
   for (const id of inSync.followers.keys()) if (!state.replicas.includes(id)) inSync.followers.delete(id);
   for (const id of state.replicas) {
-    if (id !== inSync.self && !inSync.followers.has(id)) inSync.followers.set(id, freshFollower(id, nowMs));
+    if (id !== inSync.self && !inSync.followers.has(id)) inSync.followers.set(id, freshFollower(state, id, nowMs));
   }
   if (inSync.isr.length > 1) inSync.lagMs = Math.min(inSync.lagMs, nowMs);
   return true;

@@ -48,11 +48,21 @@ describe('a follower joins', () => {
 
   it('while it is about to, the high watermark waits for it, or it could never catch up', () => {
     const inSync = leading();
+    fetched(inSync, 3, 10);
     noteGrowth(inSync, 10, 0);
     fetched(inSync, 2, 20, 10, 20);
     fetched(inSync, 3, 12, 10, 20);
     expect(committedEnd(inSync, BROKERS, 20, 20, 2, 10)).toBe(12);
     expect(committedEnd(inSync, BROKERS, 20, 20, 2, LAG_MS + 11)).toBe(20);
+  });
+
+  it('one that has yet to catch up for the first time is not waited for', () => {
+    const inSync = createInSync(1, STATE, 0, 0, LAG_MS);
+    fetched(inSync, 2, 20, 10, 20);
+    fetched(inSync, 3, 12, 10, 20);
+    expect(committedEnd(inSync, BROKERS, 20, 20, 2, 10)).toBe(20);
+    takeState(inSync, { ...STATE, replicas: [1, 2, 3, 4], partitionEpoch: 10 }, 10);
+    expect(inSync.followers.get(4)?.caughtUpMs).toBe(Number.NEGATIVE_INFINITY);
   });
 
   it('a fetch that a slow connection brings late takes nothing back of what was said since', () => {

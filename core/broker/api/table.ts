@@ -21,6 +21,7 @@ import { DescribeLogDirs } from '../../protocol/messages/35-describe-log-dirs.ts
 import { CreatePartitions } from '../../protocol/messages/37-create-partitions.ts';
 import { ElectLeaders } from '../../protocol/messages/43-elect-leaders.ts';
 import { IncrementalAlterConfigs } from '../../protocol/messages/44-incremental-alter-configs.ts';
+import { AlterPartitionReassignments } from '../../protocol/messages/45-alter-partition-reassignments.ts';
 import { ListPartitionReassignments } from '../../protocol/messages/46-list-partition-reassignments.ts';
 import { DescribeClientQuotas } from '../../protocol/messages/48-describe-client-quotas.ts';
 import { DescribeUserScramCredentials } from '../../protocol/messages/50-describe-user-scram-credentials.ts';
@@ -50,6 +51,7 @@ import { handleDescribeLogDirs } from './35-describe-log-dirs.ts';
 import { handleCreatePartitions } from './37-create-partitions.ts';
 import { handleElectLeaders } from './43-elect-leaders.ts';
 import { handleIncrementalAlterConfigs } from './44-incremental-alter-configs.ts';
+import { handleAlterPartitionReassignments } from './45-alter-partition-reassignments.ts';
 import { handleListPartitionReassignments } from './46-list-partition-reassignments.ts';
 import { handleDescribeClientQuotas } from './48-describe-client-quotas.ts';
 import { handleDescribeUserScramCredentials } from './50-describe-user-scram-credentials.ts';
@@ -86,6 +88,7 @@ export const SERVED: readonly Served[] = [
   serve(CreatePartitions, handleCreatePartitions),
   serve(ElectLeaders, handleElectLeaders),
   serve(IncrementalAlterConfigs, handleIncrementalAlterConfigs),
+  serve(AlterPartitionReassignments, handleAlterPartitionReassignments),
   serve(ListPartitionReassignments, handleListPartitionReassignments),
   serve(DescribeClientQuotas, handleDescribeClientQuotas),
   serve(DescribeUserScramCredentials, handleDescribeUserScramCredentials),

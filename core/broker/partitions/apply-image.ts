@@ -15,6 +15,15 @@ import { say } from '../say.ts';
 import type { Node, Topic } from '../state.ts';
 import { sayIdle } from './idle-settings.ts';
 import { brokersChanged } from './in-sync.ts';
+import {
+  isThrottled,
+  NONE_THROTTLED,
+  noteThrottled,
+  ratesChanged,
+  releaseHeld,
+  type ThrottledReplicas,
+  throttledReplicas,
+} from './throttles.ts';
 import { addTopic, removeTopic, updatePartitions } from './topics.ts';
 
 /** One batch is committed. */
@@ -22,7 +31,7 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
   node.image = delta.after;
   if (delta.before.cluster !== delta.after.cluster) brokersChanged(node);
   const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
-  if (isOfBrokers) applyBrokerConfig(node);
+  if (isOfBrokers) applyBrokerConfig(node, env);
   for (const resource of delta.configs) {
     sayIdle(node, { resource, values: configOf(node.image, resource.type, resource.name) }, out);
   }
@@ -31,7 +40,7 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
   if (isOfBrokers) return;
   for (const { type, name } of delta.configs) {
     const topic = type === ResourceType.TOPIC ? node.topics.byName.get(name) : undefined;
-    if (topic !== undefined) applyTopicConfig(topic, configFor(node, name));
+    if (topic !== undefined) applyTopicConfig(node, env, topic);
   }
 }
 
@@ -40,7 +49,7 @@ export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox
   const { image: before } = node;
   node.image = view;
   if (before.cluster !== view.cluster) brokersChanged(node);
-  applyBrokerConfig(node);
+  applyBrokerConfig(node, env);
   for (const config of mapValues(view.configs)) sayIdle(node, config, out);
   applyTopics(node, env, differences(before, view), out);
   lookForAbsent(node, env, before);
@@ -89,32 +98,42 @@ function createTopic(node: Node, { name, id, partitions }: TopicImage, out: Outb
 }
 
 /** The settings of this broker: what was set for it, over what was set for all, over what the operator wrote. */
-function applyBrokerConfig(node: Node): void {
+function applyBrokerConfig(node: Node, env: Env): void {
   const ofAll = configOf(node.image, ResourceType.BROKER, '');
   const own = configOf(node.image, ResourceType.BROKER, String(node.nodeId));
   node.config = withTexts(withTexts(node.configured, ofAll), own);
   node.topics.commonConfig = topicConfig(node.config);
-  for (const topic of node.topics.byName.values()) applyTopicConfig(topic, configFor(node, topic.name));
+  ratesChanged(node, env, node.config);
+  for (const topic of node.topics.byName.values()) applyTopicConfig(node, env, topic);
 }
 
 /** The settings that count for a topic. Topics that set nothing of their own share one object. */
 export function configFor(node: Node, topic: string): TopicConfig {
   const values = configOf(node.image, ResourceType.TOPIC, topic);
-  if (values.size === 0) return { log: node.topics.commonConfig, inSyncMin: node.config['min.insync.replicas'] };
-  const config = withTopicTexts(node.config, values);
-  return { log: topicConfig(config), inSyncMin: config['min.insync.replicas'] };
+  const throttled = values.size === 0 ? NONE_THROTTLED : throttledReplicas(values);
+  const config = values.size === 0 ? node.config : withTopicTexts(node.config, values);
+  const log = values.size === 0 ? node.topics.commonConfig : topicConfig(config);
+  return { log, inSyncMin: config['min.insync.replicas'], throttled };
 }
 
 /** What the settings of a topic mean to its partitions. */
 export interface TopicConfig {
   readonly log: LogConfig;
   readonly inSyncMin: number;
+  readonly throttled: ThrottledReplicas;
 }
 
-function applyTopicConfig(topic: Topic, config: TopicConfig): void {
+function applyTopicConfig(node: Node, env: Env, topic: Topic): void {
+  const config = configFor(node, topic.name);
+  const { leading, following } = config.throttled;
+  const image = topicById(node.image, topic.id);
   for (const partition of topic.partitions) {
     if (partition === null) continue;
     partition.log.config = config.log;
     partition.leader.inSyncMin = config.inSyncMin;
+    partition.isSendThrottled = isThrottled(leading, partition.index, node.nodeId);
+    partition.isFetchThrottled = isThrottled(following, partition.index, node.nodeId);
+    noteThrottled(node, env, partition, image?.partitions[partition.index]);
   }
+  releaseHeld(node);
 }

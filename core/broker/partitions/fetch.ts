@@ -19,14 +19,7 @@ import { writtenEnd } from '../../log/settle.ts';
 import type { ReadOutcome } from '../../log/types.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { FetchResponse } from '../../protocol/messages/01-fetch.ts';
-import {
-  type Asked,
-  judgeClient,
-  judgeReader,
-  judgeReplica,
-  preferredReplica,
-  type Verdict,
-} from '../../replication/serve.ts';
+import { type Asked, judgeClient, judgeReader, judgeReplica, type Verdict } from '../../replication/serve.ts';
 import { answer, release } from '../answers.ts';
 import { mayBeReplaced } from '../contact.ts';
 import type { Node, Partition } from '../state.ts';
@@ -41,9 +34,10 @@ import {
   nextDirty,
   type Subscription,
 } from './fetch-sessions.ts';
-import { currentLeader, endpointsOf, missingError } from './leaders.ts';
+import { currentLeader, endpointsOf, missingError, nearerReplica } from './leaders.ts';
 import { highWatermarkOf } from './partition-role.ts';
 import { touch } from './partitions.ts';
+import { holdUp, noteRead, noteSent, portionFor } from './throttles.ts';
 
 const KEY = 1;
 const READ_COMMITTED = 1;
@@ -51,8 +45,6 @@ const READ_COMMITTED = 1;
 const CURRENT_LEADER_SINCE = 16;
 /** The first version in which clients may be sent to a follower (KIP-392). */
 const NEARBY_SINCE = 11;
-/** The end of Kafka's name for the selector of replicas by rack. */
-const RACK_AWARE = 'RackAwareReplicaSelector';
 const NO_EPOCH = { epoch: -1, endOffset: -1 };
 const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
 const NO_SNAPSHOT = { endOffset: -1, epoch: -1 };
@@ -91,6 +83,7 @@ export function takeRead(node: Node, partition: Partition, ticket: number, outco
   partition.reads?.delete(ticket);
   if (partition.reads?.size === 0) partition.reads = null;
   const { fetch } = slot;
+  if (isThrottled(fetch, partition)) noteRead(node, slot.readingBytes, outcome);
   charge(node, slot, -slot.readingBytes);
   fill(fetch, slot.answer, outcome);
   fetch.pendingReads -= 1;
@@ -223,8 +216,15 @@ function visit(
     fetch.isFull ||
     highWatermarkOf(partition) !== subscription.toldHighWatermark ||
     partition.log.start !== subscription.toldLogStart;
-  if (isAtEnd) return hasNews ? blank(fetch, subscription, partition) : null;
+  const isHeldUp =
+    !isAtEnd && isThrottled(fetch, partition) && holdUp(node, env, partition, subscription, fetch.replicaId);
+  if (isAtEnd || isHeldUp) return hasNews ? blank(fetch, subscription, partition) : null;
   return readSome(node, env, fetch, subscription, partition, verdict.upTo, left, out);
+}
+
+/** Whether what is sent of the partition counts for a bounded rate. */
+function isThrottled({ replicaId }: Fetch, { isSendThrottled }: Partition): boolean {
+  return isSendThrottled && replicaId >= 0;
 }
 
 /** Clients of older versions read from leaders only: they do not know that there is another choice. */
@@ -232,16 +232,6 @@ function judge(fetch: Fetch, { leader, followed }: Partition, asked: Asked): Ver
   if (fetch.replicaId >= 0) return judgeReplica(leader, fetch.replicaId, asked);
   if (followed !== null && fetch.request.version >= NEARBY_SINCE) return judgeReader(followed, asked);
   return judgeClient(leader, asked);
-}
-
-/** A replica in the client's rack that it should rather read from; -1 for none. */
-function nearerReplica(node: Node, { leader }: Partition, rackId: string, offset: number): number {
-  if (leader.inSync === null || !isRackAware(node.config['replica.selector.class'])) return -1;
-  return preferredReplica(leader, node.image.cluster.brokers, rackId, offset);
-}
-
-function isRackAware(selector: string | null): boolean {
-  return selector?.endsWith(RACK_AWARE) === true;
 }
 
 function readSome(
@@ -257,7 +247,8 @@ function readSome(
   const { asked } = subscription;
   const slot = blank(fetch, subscription, partition);
   const isFirst = fetch.bytes === 0;
-  const most = Math.min(asked.partitionMaxBytes, left);
+  let most = Math.min(asked.partitionMaxBytes, left);
+  if (isThrottled(fetch, partition)) most = portionFor(node, partition, fetch.replicaId, most);
   if (most <= 0 && (!isFirst || mustWait(node, fetch))) return slot;
   const outcome = readLog(
     partition.log,
@@ -278,7 +269,9 @@ function readSome(
     fetch.bytes += most > 0 ? most : 1; // Reserved: how much it will be is not known yet.
     const oneBatch = isFirst ? partition.log.config.messageBytesMax : 0;
     charge(node, slot, Math.max(Math.min(most, READ_BYTES_MAX), oneBatch));
+    if (isThrottled(fetch, partition)) noteSent(node, env, slot.readingBytes);
   } else {
+    if (isThrottled(fetch, partition) && outcome.kind !== 'error') noteSent(node, env, outcome.sizeBytes);
     fill(fetch, slot.answer, outcome);
     readOn(node, partition, slot, outcome);
   }
