@@ -49,6 +49,8 @@ describe('ApiVersions', () => {
       [64, 0, 0],
       [74, 0, 1],
       [75, 0, 0],
+      [80, 0, 1],
+      [81, 0, 0],
       [94, 0, 0],
     ]);
     expect(answer.errorCode).toBe(0);

@@ -22,7 +22,7 @@ afterEach(() => {
 
 function run(clusterId = CLUSTER, ignoresFormatted = false, more: readonly string[] = []): number {
   const flags = [`log.dirs=${folder}/data`, 'node.id=3', ...more];
-  return format({ file: null, flags, clusterId, ignoresFormatted });
+  return format({ file: null, flags, clusterId, founders: 'configured', ignoresFormatted });
 }
 
 describe('tidemark format', () => {

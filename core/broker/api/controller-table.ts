@@ -30,6 +30,9 @@ import { UnregisterBroker } from '../../protocol/messages/64-unregister-broker.t
 import { AllocateProducerIds } from '../../protocol/messages/67-allocate-producer-ids.ts';
 import { ControllerRegistration } from '../../protocol/messages/70-controller-registration.ts';
 import { AssignReplicasToDirs } from '../../protocol/messages/73-assign-replicas-to-dirs.ts';
+import { AddRaftVoter } from '../../protocol/messages/80-add-raft-voter.ts';
+import { RemoveRaftVoter } from '../../protocol/messages/81-remove-raft-voter.ts';
+import { UpdateRaftVoter } from '../../protocol/messages/82-update-raft-voter.ts';
 import { UnregisterController } from '../../protocol/messages/94-unregister-controller.ts';
 import { byController, byMember } from '../control/controller-requests.ts';
 import { takeEnvelope } from '../control/envelope.ts';
@@ -71,5 +74,8 @@ export const SERVED_BY_CONTROLLERS: readonly Served[] = [
   serve(AllocateProducerIds, byController(67)),
   serve(ControllerRegistration, byController(70)),
   serve(AssignReplicasToDirs, byController(73)),
+  serve(AddRaftVoter, byMember(80)),
+  serve(RemoveRaftVoter, byMember(81)),
+  serve(UpdateRaftVoter, byMember(82)),
   serve(UnregisterController, byController(94)),
 ];

@@ -32,6 +32,8 @@ import { DescribeProducers } from '../../protocol/messages/61-describe-producers
 import { UnregisterBroker } from '../../protocol/messages/64-unregister-broker.ts';
 import { ListConfigResources } from '../../protocol/messages/74-list-config-resources.ts';
 import { DescribeTopicPartitions } from '../../protocol/messages/75-describe-topic-partitions.ts';
+import { AddRaftVoter } from '../../protocol/messages/80-add-raft-voter.ts';
+import { RemoveRaftVoter } from '../../protocol/messages/81-remove-raft-voter.ts';
 import { UnregisterController } from '../../protocol/messages/94-unregister-controller.ts';
 import { handleProduce } from './00-produce.ts';
 import { handleFetch } from './01-fetch.ts';
@@ -62,6 +64,8 @@ import { handleDescribeProducers } from './61-describe-producers.ts';
 import { handleUnregisterBroker } from './64-unregister-broker.ts';
 import { handleListConfigResources } from './74-list-config-resources.ts';
 import { handleDescribeTopicPartitions } from './75-describe-topic-partitions.ts';
+import { handleAddRaftVoter } from './80-add-raft-voter.ts';
+import { handleRemoveRaftVoter } from './81-remove-raft-voter.ts';
 import { handleUnregisterController } from './94-unregister-controller.ts';
 import { SERVED_BY_CONTROLLERS } from './controller-table.ts';
 import { type Served, serve } from './served.ts';
@@ -99,6 +103,8 @@ export const SERVED: readonly Served[] = [
   serve(UnregisterBroker, handleUnregisterBroker),
   serve(ListConfigResources, handleListConfigResources),
   serve(DescribeTopicPartitions, handleDescribeTopicPartitions),
+  serve(AddRaftVoter, handleAddRaftVoter),
+  serve(RemoveRaftVoter, handleRemoveRaftVoter),
   serve(UnregisterController, handleUnregisterController),
 ];
 
