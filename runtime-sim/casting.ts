@@ -5,7 +5,7 @@
 import type { Address } from '../core/channel/channel.ts';
 import type { HistoryPartition } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
-import type { Plan } from './scenario.ts';
+import type { Family, Plan } from './scenario.ts';
 import { ADMINISTERING, type AdministeringOptions } from './workload/administering.ts';
 import type { Observer } from './workload/observer.ts';
 import { PREPARING, type PreparingOptions } from './workload/preparing.ts';
@@ -23,6 +23,9 @@ export const TOPIC = 'orders';
 /** A client gives up a request after so long. */
 export const REQUEST_TIMEOUT_MS = 2_000;
 const ADMIN_TIMEOUT_MS = 6_000;
+/** What alters bytes on their way to a reader, once; and how often in a row that may come about. */
+const ALTERING: readonly Family[] = ['flip', 'headerFlip', 'misdirectedRead'];
+const UNSOUND_MAX = 5;
 /** Topics that come and go; the first of them is never deleted. */
 const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
 
@@ -154,6 +157,7 @@ export function addReader(
     reader,
     mode,
     restMs: 2_500,
+    unsoundMax: plan.troubles.some(({ family }) => ALTERING.includes(family)) ? UNSOUND_MAX : 0,
     options: {
       clientId,
       bootstrap: bootstrapOf(plan, reader),

@@ -101,7 +101,7 @@ function judge({ judge: memory, complained }: Onlooker, history: History, sight:
   const found = seeReplica(memory, sight);
   if (found === null || complained.has(found.checker)) return;
   complained.add(found.checker);
-  complain(history, found);
+  complain(history, { ...found, log: sight.log });
 }
 
 function raftOf({ controller }: Node): Raft | null {
@@ -142,14 +142,19 @@ function sightsOf(node: Node, life: number): ReplicaSight[] {
   return sights;
 }
 
-/** Compares what lies on the disks of all nodes that are up. */
-export function compareAll(onlooker: Onlooker, history: History, nodes: readonly Actor[]): void {
+/** Compares what lies on the disks of all nodes that are up, but for logs of which bytes are known to be damaged. */
+export function compareAll(
+  onlooker: Onlooker,
+  history: History,
+  nodes: readonly Actor[],
+  isDamaged: (node: number, log: string) => boolean = () => false,
+): void {
   const byLog = new Map<string, ReplicaBytes[]>();
   for (const actor of nodes) {
     const node = nodeOf(actor);
     if (node === null || actor.disk === null) continue;
     for (const sight of sightsOf(node, actor.life)) {
-      if (sight.highWatermark <= 0) continue;
+      if (sight.highWatermark <= 0 || isDamaged(sight.node, sight.log)) continue;
       const folder = folderOf(node, sight.log);
       const batches = batchesOf(actor.disk, folder, sight);
       const list = byLog.get(sight.log) ?? [];
@@ -163,7 +168,7 @@ export function compareAll(onlooker: Onlooker, history: History, nodes: readonly
       const found = first === undefined ? null : compareReplicas(log, first, other);
       if (found === null || onlooker.complained.has(found.checker)) continue;
       onlooker.complained.add(found.checker);
-      complain(history, found);
+      complain(history, { ...found, log });
     }
   }
 }

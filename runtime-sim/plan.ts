@@ -49,6 +49,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
   return {
     scenario: scenario.name,
     durationMs,
+    isUnlimited: scenario.isUnlimited === true,
     cluster: drawCluster(dice, scenario),
     partitions: drawn(dice, ENTITY.shape, workload.partitions),
     producers,

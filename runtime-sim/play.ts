@@ -6,29 +6,31 @@
  * good, nodes that are down are started, and must serve; of several nodes all replicas must come into sync. Then, in
  * about half of the seeds, one of three nodes goes for ever, in one of several ways: the others must do without. Quiet:
  * clients send nothing more, and every send must be answered within a bound. Audit: fresh readers read every partition
- * from start to end; what they see is the truth that the history is judged by, and the replicas are compared.
+ * from start to end; what they see is the truth that the history is judged by, and the replicas are compared. A run
+ * without limits ends otherwise (`beyond.ts`).
  */
+
+import { wholeNodes } from '../core/verify/excuses.ts';
 import type { Complaint, History } from '../core/verify/history.ts';
-import type { Actor, AnyMachine } from './actor.ts';
+import type { Actor } from './actor.ts';
+import { endBeyond } from './beyond.ts';
 import { addAdministrators, addPreparer, addProducers, addReader, addRepeater, REQUEST_TIMEOUT_MS } from './casting.ts';
 import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
+import { nodeIdOf } from './holdings.ts';
 import { checkLogs } from './log-check.ts';
 import { cut } from './network/trouble.ts';
 import { nodeOf } from './nodes.ts';
-import { compareAll } from './onlooker.ts';
 import { pauseActor } from './pause.ts';
-import { late, type Run, runOn } from './running.ts';
+import { compareReplicas, late, type Run, runOn, stopWorking } from './running.ts';
 import type { Plan, ScriptStep } from './scenario.ts';
 import { playScript } from './script.ts';
 import { beginTroubles, healAll } from './trouble/fire.ts';
 import { ADMINISTERING, isAdministeringDone } from './workload/administering.ts';
 import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';
-import { PRODUCING } from './workload/producing.ts';
 import { isReadingDone } from './workload/reading.ts';
-import { REPEATING } from './workload/repeating.ts';
-import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
+import { actorOf, crashActor, EndlessError, runUntil, startAt, tellLine, type World } from './world.ts';
 
 /** Served again at the latest so long after the world is healed. */
 const RECOVERY_MAX_MS = 10_000;
@@ -47,8 +49,6 @@ const HEALED_WORK_MS = 3_000;
 const ANSWER_MAX_MS = 30_000;
 /** A final reader is through after so long. */
 const AUDIT_MAX_MS = 60_000;
-/** The machines of those who are asked to stop before the logs are read. */
-const WORKING: readonly AnyMachine[] = [PRODUCING, ADMINISTERING, REPEATING];
 
 /** Plays all parts; what ended it early, or null. */
 export function play(run: Run, script: readonly ScriptStep[]): Complaint | null {
@@ -60,6 +60,7 @@ export function play(run: Run, script: readonly ScriptStep[]): Complaint | null 
     const broken = script.length > 0 ? playScript(run, script) : null;
     if (broken !== null) return broken;
     if (script.length === 0) runOn(run, plan.durationMs);
+    if (plan.isUnlimited) return endBeyond(run);
     for (const number of run.held) {
       const actor = actorOf(world, number);
       if (actor.down !== null) startAt(world, actor, world.nowUs);
@@ -80,16 +81,13 @@ export function play(run: Run, script: readonly ScriptStep[]): Complaint | null 
     runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
     return finish(run, servedUs);
   } catch (thrown) {
-    return raised(thrown);
+    return raised(run, thrown);
   }
 }
 
 function finish(run: Run, servedUs: number): Complaint | null {
   const { world, hooks, observer, history } = run;
-  for (const actor of world.actors) {
-    const isWorking = WORKING.includes(actor.machine);
-    if (isWorking) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
-  }
+  stopWorking(run);
   if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => isQuiet(run))) {
     const open = `${observer.openSends} sends and ${observer.openAdministrations} questions of administrators`;
     return late('unanswered', `${open} had no answer ${ANSWER_MAX_MS} ms after the last of them`);
@@ -133,6 +131,8 @@ function settle(run: Run): Complaint | null {
   }
   tellLine(world, 'world', `is in sync: ${partitionsText(nodes)}`);
   if (nodes.length < 3 || !chance(world.dice, SITE.pairs, 7, 500_000)) return null;
+  // Who has lost a disk's bytes may not lose a node on top.
+  if (wholeNodes(run.keeper.excuses, nodes.map(nodeIdOf)).length < nodes.length) return null;
   const lost = pick(world.dice, SITE.pairs, 7, nodes);
   loseForEver(run, lost);
   const core = nodes.filter((actor) => actor !== lost);
@@ -181,11 +181,11 @@ function notServed({ sends, operations, partitions }: History, servedUs: number)
 }
 
 function audit(run: Run): Complaint | null {
-  const { world, hooks, observer, plan, nodes, onlooker, history } = run;
+  const { world, hooks, observer, plan, nodes } = run;
   const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
   const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
   const isRead = runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone);
-  if (nodes.length > 1) compareAll(onlooker, history, nodes);
+  if (nodes.length > 1) compareReplicas(run);
   if (isRead) checkDisks(run);
   return isRead ? null : late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
 }
@@ -199,10 +199,11 @@ function checkDisks({ world, nodes }: Run): void {
   }
 }
 
-function raised(thrown: unknown): Complaint {
+function raised({ world }: Run, thrown: unknown): Complaint {
   if (thrown instanceof EndlessError) return late('endless', thrown.message);
   const error = thrown instanceof Error ? thrown : new Error('something that is no error was thrown');
   const isAssertion = error.name === 'AssertionError';
   const sentence = isAssertion ? error.message : `${error.name}: ${error.message}`;
-  return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence };
+  const node = world.actors[world.stepping]?.role === 'node' ? world.stepping + 1 : -1;
+  return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence, node };
 }

@@ -4,15 +4,18 @@
  * Here a world is made for the plan that the seed draws, and what became of it is concluded; `play.ts` has the parts of
  * a run. Nothing is kept from one run to the next.
  */
-import { judge } from '../core/verify/checkers.ts';
+import { judge, type Violation } from '../core/verify/checkers.ts';
+import { sortByExcuse } from '../core/verify/excuses.ts';
 import { complain, createHistory, type History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
 import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
+import { createKeeper, noteDamages, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
+import { noteEnd } from './holdings.ts';
 import { checkLead } from './lead-check.ts';
 import { beginNodeChecks, checkAfterStep, createNodeChecks } from './node-checks.ts';
 import { addNodes, findTarget, nodeOf } from './nodes.ts';
@@ -68,6 +71,8 @@ function prepare(options: RunOptions, plan: Plan): Run {
   const reached = (mark: string): void => world.env.reached(mark);
   const observer = createObserver(history, world, reached);
   const nodes = addNodes(world, plan);
+  const onlooker = createOnlooker();
+  const keeper = createKeeper(nodes, onlooker, plan.cluster.inSyncMin);
   const troubles: Troubles = {
     plan,
     nodes: nodes.map(({ actor }) => actor),
@@ -76,6 +81,8 @@ function prepare(options: RunOptions, plan: Plan): Run {
     endings: new Map(),
     nextEnd: END,
     find: (target) => findTarget(nodes, target),
+    keeper,
+    copies: new Map(),
     onRot: (path) => noteRot(history, path),
     onHold: (isHeld) => noteHold(history, world.nowUs, isHeld),
   };
@@ -94,7 +101,9 @@ function prepare(options: RunOptions, plan: Plan): Run {
   const cast = {
     nodes,
     checks,
-    onlooker: createOnlooker(),
+    onlooker,
+    keeper,
+    told: new Map<string, number>(),
     elections: createElectionNotes(),
     held: new Set<number>(),
     compareAtUs: 0,
@@ -110,16 +119,26 @@ function onStart({ world, troubles, checks }: Run, actor: Actor): void {
 }
 
 /** Each node is checked where machines are; who looks at leads, or at several nodes, always judges promises. */
-function onStepped({ world, checks, nodes, onlooker, history, elections }: Run, actor: Actor): void {
+function onStepped(run: Run, actor: Actor): void {
+  const { world, checks, nodes, onlooker, history, elections } = run;
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
+  seeDamages(run, actor);
   if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env);
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
-  if (nodes.length === 1) return;
+  if (nodes.length === 1 && !run.plan.isUnlimited) return;
   lookAt(onlooker, history, actor);
   noteElections(elections, node.image, world.env.reached);
+}
+
+/** What is new of a disk's damages; where nothing is spared, readers step over what is kept out of service. */
+function seeDamages({ keeper, world, history, plan }: Run, actor: Actor): void {
+  for (const { path, kind } of noteDamages(keeper, world.nowUs, actor)) {
+    world.env.reached(`sim.disk.${kind}`);
+    if (plan.isUnlimited) noteRot(history, path);
+  }
 }
 
 function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
@@ -138,7 +157,10 @@ function noteRot(history: History, path: string): void {
   if (index >= 0) history.damaged.add(index);
 }
 
-function onDown({ world, observer, held, nodes }: Run, actor: Actor, state: unknown): void {
+function onDown(run: Run, actor: Actor, state: unknown): void {
+  const { world, observer, held, nodes, keeper } = run;
+  noteEnd(keeper.holdings, actor, state);
+  if (actor.role === 'node') seeDamages(run, actor);
   if (actor.machine === PRODUCING) forgetSends(observer, state);
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
   // Of several nodes another may still carry out what this one was asked.
@@ -150,6 +172,18 @@ function onDown({ world, observer, held, nodes }: Run, actor: Actor, state: unkn
   if (!held.has(actor.actor)) startAt(world, actor, world.nowUs + restartUs(world.dice, actor));
 }
 
+/** Without limits, what was done to disks and network decides what is excused, and nothing else. */
+function excuse(
+  { plan, keeper, history }: Run,
+  violations: readonly Violation[],
+  excused: readonly Violation[],
+): Pick<RunResult, 'violations' | 'excused' | 'excuses'> {
+  if (!plan.isUnlimited) return { violations, excused, excuses: [] };
+  const { bugs, beyond } = sortByExcuse(keeper.excuses, [...violations, ...excused], placeIn(history));
+  const excuses = [...new Set(beyond.map(({ why }) => why))];
+  return { violations: bugs, excused: beyond.map(({ complaint }) => complaint), excuses };
+}
+
 /** What happened on all disks together. */
 function diskFigures(nodes: readonly Actor[]): (name: keyof DiskFigures) => number {
   return (name) => nodes.reduce((sum, { disk }) => sum + (disk?.figures[name] ?? 0), 0);
@@ -159,15 +193,17 @@ function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult 
   const { world, history, observer, nodes, troubles } = run;
   const judgement = judge(history);
   const without = new Set(scenario.without ?? []);
-  const violations = judgement.violations.filter((violation) => !without.has(violation.checker));
+  const found = judgement.violations.filter((violation) => !without.has(violation.checker));
+  const { violations, excused, excuses } = excuse(run, found, judgement.excused);
   const count = (outcome: string): number => history.sends.filter((send) => send.outcome === outcome).length;
   const disk = diskFigures(nodes);
   return {
     seed: options.seed,
     scenario: scenario.name,
-    verdict: violations.length > 0 ? 'failed' : judgement.excused.length > 0 ? 'excused' : 'ok',
+    verdict: violations.length > 0 ? 'failed' : excused.length > 0 ? 'excused' : 'ok',
     violations,
-    excused: judgement.excused,
+    excused,
+    excuses,
     hash: traceHash(world.trace),
     plan: run.plan,
     figures: {

@@ -26,7 +26,21 @@ export type Family =
   | 'pairCut'
   | 'isolation'
   | 'keyCut'
-  | 'clog';
+  | 'clog'
+  | DiskFamily
+  | 'flip'
+  | 'headerFlip';
+
+/** A family in which a disk breaks its word. `trouble/disks.ts` says what each does. */
+export type DiskFamily =
+  | 'diskLoss'
+  | 'diskRestore'
+  | 'misdirectedWrite'
+  | 'misdirectedRead'
+  | 'lostWrite'
+  | 'lyingSync'
+  | 'rotAnywhere'
+  | 'ruin';
 
 /** Which node a trouble strikes: whichever, the leader of the first partition, or the active controller. */
 export type Target = 'any' | 'leader' | 'controller';
@@ -137,6 +151,8 @@ export interface Scenario {
   readonly cluster?: ClusterRange;
   /** What happens in order, in the place of `durationMs`; troubles strike beside it. */
   readonly script?: readonly ScriptStep[];
+  /** Disks and network break their word without regard to what is promised (`damage.ts`); absent: within it. */
+  readonly isUnlimited?: true;
   /** Checkers that do not hold here by design, with the reason in `proves`. */
   readonly without?: readonly string[];
 }
@@ -188,6 +204,8 @@ export interface AdministrationPlan {
 export interface Plan {
   readonly scenario: string;
   readonly durationMs: number;
+  /** Nothing is spared: what was found wrong is held against the damages that were done. */
+  readonly isUnlimited: boolean;
   readonly cluster: ClusterPlan;
   readonly partitions: number;
   readonly producers: readonly ProducerPlan[];

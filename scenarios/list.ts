@@ -21,11 +21,15 @@ import { ROLL_AND_RESTART } from './roll-and-restart.ts';
 import { ROLLING_RESTART } from './rolling-restart.ts';
 import { SLOW_DISK } from './slow-disk.ts';
 import { SPLIT_BRAIN } from './split-brain.ts';
+import { THREE_BIT_FLIPS } from './three-bit-flips.ts';
 import { THREE_CALM } from './three-calm.ts';
 import { THREE_CONTROLLER_LOSS } from './three-controller-loss.ts';
 import { THREE_CRASH } from './three-crash.ts';
+import { THREE_DISK_SWAPS } from './three-disk-swaps.ts';
 import { THREE_PARTITIONS } from './three-partitions.ts';
+import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
+import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
 
 /** All scenarios. Only append: a seed draws by place. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -56,7 +60,25 @@ export const SCENARIOS: readonly Scenario[] = [
 ];
 
 /**
+ * Stories in which disks and network break their word, whatever is promised. A seed draws one of them where
+ * `--unlimited` asks for it. Only append.
+ */
+export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
+  UNLIMITED_SWAPS,
+  UNLIMITED_WRITES,
+  UNLIMITED_FIVE,
+  UNLIMITED_WIRE,
+  UNLIMITED_ALONE,
+];
+
+/**
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_SWARM, LATE_DUPLICATES];
+export const WAITING_SCENARIOS: readonly Scenario[] = [
+  THREE_SWARM,
+  LATE_DUPLICATES,
+  THREE_DISK_SWAPS,
+  THREE_STRAY_WRITES,
+  THREE_BIT_FLIPS,
+];

@@ -78,6 +78,10 @@ export interface Complaint {
   /** -1 for none. */
   readonly partition: number;
   readonly sentence: string;
+  /** The log that it is about, where it is of a replica. */
+  readonly log?: string;
+  /** The node whose machine broke an invariant of its own. */
+  readonly node?: number;
 }
 
 /** All of it. */

@@ -5,7 +5,7 @@
  * `syncFolder` moves the changes of its folder, in order, into what is durable. A rename is one change: after a power
  * loss the thing has its old name or the new one, never both or none.
  */
-import { createInode, type Inode } from './content.ts';
+import { createInode, type Inode, setContent } from './content.ts';
 
 /** A folder: what a listing shows, and what a power loss leaves of it. */
 export interface Folder {
@@ -84,7 +84,16 @@ function applyChange(change: NameChange, names: (folder: Folder) => Map<string, 
 /** Makes a change durable out of turn: a `replace` that finished. */
 export function settleChange(tree: Tree, change: NameChange): void {
   applyChange(change, (folder) => folder.durable);
-  tree.unsynced = tree.unsynced.filter((other) => other !== change);
+  // What took this name before, and was never made durable, comes back no more.
+  const { to } = change;
+  const isPast = (other: NameChange): boolean => {
+    return other === change || (other.from === null && isSamePlace(other.to, to));
+  };
+  tree.unsynced = tree.unsynced.filter((other) => !isPast(other));
+}
+
+function isSamePlace(one: NameChange['to'], other: NameChange['to']): boolean {
+  return one !== null && other !== null && one.folder === other.folder && one.name === other.name;
 }
 
 /** A new file under a name whose folder exists. */
@@ -145,6 +154,24 @@ export function loseNames(tree: Tree, survives: (index: number) => boolean): num
   };
   show(tree.root);
   return lost;
+}
+
+/** All names and files as they are shown, on another disk, and durable there. Bytes are shared. */
+export function copyTree(tree: Tree): Tree {
+  const copyFolder = (from: Folder): Folder => {
+    const to = createFolder(from.folder);
+    for (const [name, entry] of from.entries)
+      to.entries.set(name, isFolder(entry) ? copyFolder(entry) : copyFile(entry));
+    to.durable = new Map(to.entries);
+    return to;
+  };
+  return { root: copyFolder(tree.root), unsynced: [], made: tree.made };
+}
+
+function copyFile({ inode, content }: Inode): Inode {
+  const copy = createInode(inode);
+  setContent(copy, content.chunks);
+  return copy;
 }
 
 /** Every file that has a name, with its path; in the order of the folders' entries. */

@@ -15,15 +15,17 @@
  * - Cut by API key: a request of that key, and what follows it on its connection, is kept on the wire of one direction.
  * - Clog: what goes one way between two machines takes longer, each piece by itself.
  * - Long tail: now and then something takes many times as long as usual.
+ * - Flip: one bit of what one machine sends to another is another one (`flip.ts`). Never while nobody arms it.
  * - A process is paused: its kernel accepts connections and takes bytes until the window is full; nobody reads them.
  *
- * Bytes are immutable and shared. Never duplicated, never reordered, never altered: TCP does not do that. A request is
- * carried out twice all the same where its client gave it up, asked again elsewhere, and the first is let go then; and
- * where somebody between them repeats it (`workload/repeating.ts`).
+ * Bytes are immutable and shared. Never duplicated and never reordered: TCP does not do that. A request is carried
+ * out twice all the same where its client gave it up, asked again elsewhere, and the first is let go then; and where
+ * somebody between them repeats it (`workload/repeating.ts`).
  */
 import type { CloseReason, ConnectionId, NetworkInput } from '../../core/lib/world.ts';
 import { createFramer, type Framer } from '../../core/protocol/frame.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
+import type { Flip, FlipPlace } from './flip.ts';
 
 /** What travels in one direction of a connection. */
 export type WireItem =
@@ -159,6 +161,10 @@ export interface Network {
   readonly clogs: Map<number, number>;
   /** What arrived at a cut, to be tried again when it is healed. */
   stalled: NetworkEvent[];
+  /** Bits that are to flip. */
+  readonly flips: Flip[];
+  /** Those that did, in the order of happening. */
+  readonly flipped: FlipPlace[];
   readonly mood: NetworkMood;
   readonly figures: NetworkFigures;
 }
@@ -177,6 +183,8 @@ export function createNetwork(): Network {
     keyCuts: [],
     clogs: new Map(),
     stalled: [],
+    flips: [],
+    flipped: [],
     mood: { jitterUs: 120, chunkPpm: 100_000, tailPpm: 0 },
     figures: { connections: 0, resets: 0, chunks: 0, framesDelivered: 0, bytesSent: 0 },
   };

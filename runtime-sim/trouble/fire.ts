@@ -10,13 +10,13 @@
  * off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything takes up to a
  * hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies. pause: the node's
  * process stands still and goes on later. Of several nodes one is struck: whichever, or the one that the plan names.
- * blackout: several nodes go at once. What comes between nodes is in `links.ts`.
- *
- * In the end nothing is lost for good: no disk is taken away, so that no more than what was not synced ever goes.
+ * blackout: several nodes go at once. What comes between nodes is in `links.ts`, disks that break their word in
+ * `disks.ts`.
  */
 import type { Actor } from '../actor.ts';
 import { setWallSkew } from '../clock.ts';
 import { around, below, between, chance, type Dice, pick, SITE } from '../dice.ts';
+import { makeHonest } from '../disk/betrayal.ts';
 import { type Disk, rotDisk } from '../disk/disk.ts';
 import { filesOf } from '../disk/tree.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
@@ -24,6 +24,7 @@ import { cut, resetOne } from '../network/trouble.ts';
 import { pauseActor, resumeActor } from '../pause.ts';
 import type { Family, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
+import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { endLinks, healLinks, strikeLinks } from './links.ts';
 import { END, endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
 
@@ -73,6 +74,17 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
       return strikeLinks(world, troubles, trouble);
     case 'recoveryCrash':
       return false;
+    case 'diskLoss':
+    case 'diskRestore':
+    case 'misdirectedWrite':
+    case 'misdirectedRead':
+    case 'lostWrite':
+    case 'lyingSync':
+    case 'rotAnywhere':
+    case 'ruin':
+    case 'flip':
+    case 'headerFlip':
+      return strikeDisks(world, troubles, { ...trouble, family }, hooks);
     default:
       return strikeNode(world, troubles, family, nodeFor(world, troubles, trouble.on));
   }
@@ -80,7 +92,16 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
 
 type NodeFamily = Exclude<
   Family,
-  'reset' | 'cut' | 'clientCrash' | 'blackout' | 'pairCut' | 'isolation' | 'keyCut' | 'clog' | 'recoveryCrash'
+  | 'reset'
+  | 'cut'
+  | 'clientCrash'
+  | 'blackout'
+  | 'pairCut'
+  | 'isolation'
+  | 'keyCut'
+  | 'clog'
+  | 'recoveryCrash'
+  | BetrayalFamily
 >;
 
 function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: Actor): boolean {
@@ -241,6 +262,7 @@ function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hoo
     tellLine(world, node.name, 'has space again');
   }
   if (ending.kind === 'slowDisk') speedUp(node.disk);
+  if (ending.kind === 'lyingDisk') makeHonest(node.disk);
   if (ending.kind !== 'pause') return;
   if (node.life === ending.life) resumeActor(world, node, hooks);
   noteHolds(world, troubles);
@@ -269,7 +291,9 @@ export function healAll(world: World, troubles: Troubles, hooks: Hooks): void {
     speedUp(actor.disk);
     actor.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     actor.disk.failNext.clear();
+    makeHonest(actor.disk);
   }
+  world.network.flips.length = 0;
   healLinks(world, troubles);
   tellLine(world, 'world', 'is healed');
 }

@@ -5,13 +5,15 @@
  * there belongs to a trouble that was healed meanwhile.
  */
 import type { Actor } from '../actor.ts';
+import type { Keeper } from '../damage.ts';
 import { pick, SITE } from '../dice.ts';
+import type { Tree } from '../disk/tree.ts';
 import type { Family, Plan, Target } from '../scenario.ts';
 import { actorOf, troubleAt, type World } from '../world.ts';
 
 /** The end of a trouble that lasts. */
 export type Ending =
-  | { readonly kind: 'fullDisk' | 'slowDisk'; readonly actor: number }
+  | { readonly kind: 'fullDisk' | 'slowDisk' | 'lyingDisk'; readonly actor: number }
   /** Of one life: whoever crashes is paused no more. */
   | { readonly kind: 'pause'; readonly actor: number; readonly life: number }
   /** What was cut or clogged, as `directionKey` names it. */
@@ -32,6 +34,10 @@ export interface Troubles {
   nextEnd: number;
   /** Which actor is what a target says; -1 for none. */
   readonly find: (target: Target) => number;
+  /** Knows what is promised still. */
+  readonly keeper: Keeper;
+  /** What disks held some time ago, by actor. */
+  readonly copies: Map<number, Tree>;
   /** Called with the path of a file in which a bit has flipped. */
   readonly onRot: (path: string) => void;
   /** Called when the network begins to hold bytes back, and when it has let all of them go. */
