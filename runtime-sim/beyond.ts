@@ -6,7 +6,8 @@
  * they do helps or hinders, and the core must do what a cluster does, for each partition whose contract holds and which
  * one of the core may lead. Without a core nobody need do anything; clients are stopped, and what can be read is read.
  *
- * A final session that did not come to an end proves nothing: it counts as any other.
+ * A final session that did not come to an end proves nothing: it counts as any other. Nor does one that read from a
+ * damaged leader, which keeps out of service what it has no more: where there is no core, another may have it.
  */
 
 import { isCore, logName, wholeNodes } from '../core/verify/excuses.ts';
@@ -15,7 +16,7 @@ import type { Actor } from './actor.ts';
 import { addReader, REQUEST_TIMEOUT_MS, TOPIC } from './casting.ts';
 import { partitionsText } from './conditions.ts';
 import { noteFlips } from './damage.ts';
-import { nodeIdOf, votersOf } from './holdings.ts';
+import { nodeIdOf, topicOf, votersOf } from './holdings.ts';
 import { constantPartitions } from './nodes.ts';
 import { compareReplicas, late, type Run, runOn, stopWorking } from './running.ts';
 import { healAll } from './trouble/fire.ts';
@@ -114,6 +115,20 @@ function notServed({ sends }: History, servedUs: number, owed: readonly number[]
   return null;
 }
 
+function disbelieve({ sessions }: History, session: number): void {
+  const begun = sessions[session];
+  if (begun !== undefined) sessions[session] = { ...begun, isFinal: false };
+}
+
+/** Whether the leader of a partition is among those whose replicas are wounded. */
+function isLedDamaged({ keeper, history }: Run, index: number): boolean {
+  const named = history.partitions[index];
+  if (named === undefined) return false;
+  const log = logName(named.topic, named.partition);
+  const leader = topicOf(keeper.holdings, log)?.partitions[named.partition]?.leader ?? -1;
+  return keeper.excuses.wounds.get(log)?.has(leader) === true;
+}
+
 /** Reads everything; only what is owed must be readable. */
 function audit(run: Run, owed: readonly number[], withinMs: number): Complaint | null {
   const { world, observer, plan, history } = run;
@@ -121,10 +136,10 @@ function audit(run: Run, owed: readonly number[], withinMs: number): Complaint |
   runOn(run, withinMs, () => auditor.state !== undefined && isReadingDone(auditor.state));
   compareReplicas(run);
   const open = auditor.state === undefined ? [] : openReadings(auditor.state);
-  for (const { session } of open) {
-    const begun = history.sessions[session];
-    if (begun !== undefined) history.sessions[session] = { ...begun, isFinal: false };
-  }
+  for (const { session } of open) disbelieve(history, session);
+  history.sessions.forEach(({ isFinal, partition }, session) => {
+    if (isFinal && isLedDamaged(run, partition)) disbelieve(history, session);
+  });
   const unread = open.find(({ partition }) => owed.includes(partition));
   if (unread === undefined) return null;
   const { partition } = unread;

@@ -80,9 +80,8 @@ function committedOf({ onlooker, holdings }: Keeper, log: string): number {
 }
 
 /** Whether a disk is another one than the voter's: such a node is not asked. */
-function isMute({ excuses }: Keeper, id: number, named: string, member: Member | undefined): boolean {
-  const isLost = excuses.wounds.get(QUORUM)?.get(id)?.kind === 'lost';
-  return isLost && named !== ZERO_UUID && member?.directoryId !== named;
+function isMute(named: string, member: Member | undefined): boolean {
+  return named !== ZERO_UUID && member !== undefined && member.directoryId !== named;
 }
 
 /** What is true of the voters when the one of this number loses what it knows, by a damage of this kind. */
@@ -98,7 +97,7 @@ function votersScene(keeper: Keeper, damaged: number, kind: DamageKind, forgetsV
     return hasAll && wounded?.has(id) !== true;
   });
   const isOther = ({ id, directoryId }: { id: number; directoryId: string }): boolean => {
-    if (id !== damaged) return isMute(keeper, id, directoryId, memberFor(keeper.holdings, id));
+    if (id !== damaged) return isMute(directoryId, memberFor(keeper.holdings, id));
     return kind === 'lost' && directoryId !== ZERO_UUID;
   };
   const mute = named.filter(isOther).map(({ id }) => id);
@@ -247,7 +246,7 @@ export function noteRecoveries(keeper: Keeper): readonly string[] {
       const actor = holdings.nodes[id - 1];
       const node = actor === undefined ? null : nodeOf(actor);
       if (actor === undefined || node === null) continue;
-      const shown = log === QUORUM ? quorumShown(node) : partitionShown(keeper, node, log);
+      const shown = log === QUORUM ? quorumShown(keeper, node) : partitionShown(keeper, node, log);
       if (shown === null || !closeWound(excuses, { log, node: id, life: actor.life, ...shown })) continue;
       news.push(`node ${id} has ${log} whole again`);
     }
@@ -268,9 +267,13 @@ interface Shown {
   readonly isInSync: boolean;
 }
 
-function quorumShown({ controller }: Node): Shown | null {
+/** A voter is whole when it votes again, under the directory that it has now. */
+function quorumShown({ holdings }: Keeper, { controller, nodeId }: Node): Shown | null {
   const raft = controller?.quorum.raft;
-  return raft === undefined ? null : { highWatermark: raft.highWatermark, epoch: raft.epoch, isInSync: false };
+  const named = votersOf(holdings).find(({ id }) => id === nodeId);
+  if (raft === undefined || named === undefined) return null;
+  if (named.directoryId !== ZERO_UUID && named.directoryId !== raft.directoryId) return null;
+  return { highWatermark: raft.highWatermark, epoch: raft.epoch, isInSync: false };
 }
 
 /** Of a partition that is not there any more nothing can be lost. */

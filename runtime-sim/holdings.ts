@@ -37,11 +37,19 @@ export interface Holdings {
   readonly held: Map<number, ReadonlyMap<string, Held>>;
   /** The newest that any node has had. */
   image: MetadataImage | null;
+  voters: readonly NamedVoter[];
+}
+
+/** A voter as the quorum names it; of a directory that it does not name the id is all zeros. */
+export interface NamedVoter {
+  readonly id: number;
+  readonly directoryId: string;
 }
 
 /** Nothing was seen. */
 export function createHoldings(nodes: readonly Actor[]): Holdings {
-  return { nodes, members: new Map(), held: new Map(), image: null };
+  const voters = nodes.map((actor) => ({ id: nodeIdOf(actor), directoryId: ZERO_UUID }));
+  return { nodes, members: new Map(), held: new Map(), image: null, voters };
 }
 
 /** The number of a node. */
@@ -142,17 +150,19 @@ export function partitionsOn({ image }: Holdings, id: number): string[] {
   return logs;
 }
 
-/** The voters, by the newest that any node knows. */
-export function votersOf({ nodes }: Holdings): readonly { readonly id: number; readonly directoryId: string }[] {
-  let newest: { readonly epoch: number; readonly voters: readonly { id: number; directoryId: string }[] } | null = null;
-  for (const actor of nodes) {
+/** The voters, by the newest that any node knows, or has known where all are down. */
+export function votersOf(holdings: Holdings): readonly NamedVoter[] {
+  let newest: { readonly epoch: number; readonly end: number; readonly voters: readonly NamedVoter[] } | null = null;
+  for (const actor of holdings.nodes) {
     const raft = nodeOf(actor)?.controller?.quorum.raft;
-    if (raft === undefined || raft.epoch <= (newest?.epoch ?? -1)) continue;
+    if (raft === undefined || raft.stage !== 'open') continue;
+    const [epoch, end] = [raft.epoch, raft.log.end];
+    if (newest !== null && (epoch < newest.epoch || (epoch === newest.epoch && end <= newest.end))) continue;
     const { voters } = raft.quorum;
-    newest = { epoch: raft.epoch, voters: voters.length > 0 ? voters : raft.staticVoters };
+    newest = { epoch, end, voters: voters.length > 0 ? voters : raft.staticVoters };
   }
-  if (newest !== null && newest.voters.length > 0) return newest.voters;
-  return nodes.map((actor) => ({ id: nodeIdOf(actor), directoryId: ZERO_UUID }));
+  if (newest !== null && newest.voters.length > 0) holdings.voters = newest.voters;
+  return holdings.voters;
 }
 
 /** Under which epoch all who replicate a log have a record; null where one lacks it, or has another. */

@@ -14,6 +14,7 @@ const ENTITY = {
   administration: 700,
   repeating: 750,
   cluster: 800,
+  directories: 801,
 } as const;
 
 function drawn(dice: Dice, entity: number, range: Range): number {
@@ -67,12 +68,23 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
 }
 
 function drawCluster(dice: Dice, { cluster }: Scenario): ClusterPlan {
-  if (cluster === undefined) return { nodes: 1, replicas: 1, inSyncMin: 1, tailPpm: 0, hasRacks: false, racks: 1 };
+  if (cluster === undefined) return ALONE;
   const { nodes, replicas, inSyncMin } = cluster;
   const tailPpm = pick(dice, SITE.plan, ENTITY.cluster, cluster.tailPpm);
   const hasRacks = cluster.racks !== undefined || chance(dice, SITE.plan, ENTITY.cluster, 500_000);
-  return { nodes, replicas, inSyncMin, tailPpm, hasRacks, racks: cluster.racks ?? nodes };
+  const isNamed = cluster.mayNameDirectories === true && chance(dice, SITE.plan, ENTITY.directories, 500_000);
+  return { nodes, replicas, inSyncMin, tailPpm, namesDirectories: isNamed, hasRacks, racks: cluster.racks ?? nodes };
 }
+
+const ALONE: ClusterPlan = {
+  nodes: 1,
+  replicas: 1,
+  inSyncMin: 1,
+  tailPpm: 0,
+  namesDirectories: false,
+  hasRacks: false,
+  racks: 1,
+};
 
 function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerPlan {
   const { workload } = scenario;

@@ -27,6 +27,8 @@ export type Family =
   | 'isolation'
   | 'keyCut'
   | 'clog'
+  | 'narrow'
+  | 'halfClose'
   | DiskFamily
   | 'flip'
   | 'headerFlip';
@@ -88,6 +90,8 @@ export interface ClusterRange {
   readonly replicas: number;
   /** min.insync.replicas. */
   readonly inSyncMin: number;
+  /** In half of the seeds the voters are in the log, each with the id of its directory (KIP-853); absent: in none. */
+  readonly mayNameDirectories?: true;
   /** In how many racks the nodes stand, in turn; absent: half of the seeds give each node a rack of its own. */
   readonly racks?: number;
   /** How often something on the wire takes many times as long, in a million: drawn from these. */
@@ -170,6 +174,8 @@ export interface ClusterPlan {
   readonly replicas: number;
   readonly inSyncMin: number;
   readonly tailPpm: number;
+  /** The voters are in the log, each with its directory, and whoever comes with another one joins by itself. */
+  readonly namesDirectories: boolean;
   /** Nodes stand in racks, and whoever reads at the tail in that of one of them (KIP-392). */
   readonly hasRacks: boolean;
   /** How many; as many as nodes unless the scenario says otherwise. */

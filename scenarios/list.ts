@@ -21,12 +21,12 @@ import { ROLL_AND_RESTART } from './roll-and-restart.ts';
 import { ROLLING_RESTART } from './rolling-restart.ts';
 import { SLOW_DISK } from './slow-disk.ts';
 import { SPLIT_BRAIN } from './split-brain.ts';
-import { THREE_BIT_FLIPS } from './three-bit-flips.ts';
 import { THREE_CALM } from './three-calm.ts';
 import { THREE_CONTROLLER_LOSS } from './three-controller-loss.ts';
 import { THREE_CRASH } from './three-crash.ts';
 import { THREE_DISK_SWAPS } from './three-disk-swaps.ts';
 import { THREE_PARTITIONS } from './three-partitions.ts';
+import { THREE_POOR_WIRE } from './three-poor-wire.ts';
 import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
 import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
@@ -80,5 +80,5 @@ export const WAITING_SCENARIOS: readonly Scenario[] = [
   LATE_DUPLICATES,
   THREE_DISK_SWAPS,
   THREE_STRAY_WRITES,
-  THREE_BIT_FLIPS,
+  THREE_POOR_WIRE,
 ];

@@ -9,7 +9,7 @@ export const THREE_DISK_SWAPS: Scenario = {
     'Whoever comes back with an empty disk, or an older one, costs nothing that was acknowledged, and catches up.',
   durationMs: 30_000,
   weight: 2,
-  cluster: THREE_NODES,
+  cluster: { ...THREE_NODES, mayNameDirectories: true },
   workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
   settings: [...SMALL_FILES, ...SMALL_LAGS, ...SMALL_METADATA],
   troubles: [

@@ -34,7 +34,7 @@ export const UNLIMITED_SWAPS: Scenario = {
   durationMs: 30_000,
   weight: 3,
   isUnlimited: true,
-  cluster: THREE_NODES,
+  cluster: { ...THREE_NODES, mayNameDirectories: true },
   workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
   settings: [...SMALL_FILES, ...SMALL_LAGS, ...SMALL_METADATA],
   troubles: [
@@ -72,7 +72,7 @@ export const UNLIMITED_FIVE: Scenario = {
   durationMs: 30_000,
   weight: 2,
   isUnlimited: true,
-  cluster: { nodes: 5, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] },
+  cluster: { nodes: 5, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000], mayNameDirectories: true },
   workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
   settings: [...SMALL_FILES, ...SMALL_LAGS, ...SMALL_METADATA],
   troubles: [

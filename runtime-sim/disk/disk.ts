@@ -24,9 +24,9 @@
 import type { DiskEffect, DiskError, DiskInput, FileId } from '../../core/lib/world.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
 import { type Betrayals, createBetrayals, type DiskDamage, loseName, losePromised } from './betrayal.ts';
-import { appendParts, finishView, flipBit, type Inode, joinParts, type View, viewNow } from './content.ts';
+import { appendParts, finishView, flipBit, type Inode, joinParts, setContent, type View, viewNow } from './content.ts';
 import { carryOut } from './effects.ts';
-import { createTree, filesOf, loseNames, type Tree } from './tree.ts';
+import { createTree, filesOf, loseNames, makeFile, makeFolder, resolve, settleChanges, type Tree } from './tree.ts';
 
 /** One effect under way. */
 export interface DiskOperation {
@@ -361,6 +361,20 @@ function losePower(disk: Disk, dice: Dice): void {
 function recount(disk: Disk): void {
   disk.usedBytes = 0;
   for (const { file } of filesOf(disk.tree)) disk.usedBytes += file.content.size;
+}
+
+/** Puts a file onto a disk that nobody uses, durably; the folders on its path are made. */
+export function putFile(disk: Disk, path: string, bytes: Uint8Array): void {
+  const names = path.split('/').filter((name) => name !== '');
+  for (let i = 1; i < names.length; i++) {
+    const { folder, name, entry } = resolve(disk.tree, names.slice(0, i).join('/'));
+    if (folder !== null && entry === undefined) makeFolder(disk.tree, folder, name);
+  }
+  const { folder, name } = resolve(disk.tree, path);
+  if (folder === null) throw new Error('a file is in the way of a folder');
+  setContent(makeFile(disk.tree, folder, name), [bytes]);
+  settleChanges(disk.tree, new Set(disk.tree.unsynced));
+  disk.usedBytes += bytes.length;
 }
 
 /** Flips one durable bit of a file whose path `wanted` accepts; false if there is none such. */

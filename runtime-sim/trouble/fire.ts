@@ -7,11 +7,11 @@
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
  * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
  * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks
- * off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything takes up to a
- * hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies. pause: the node's
- * process stands still and goes on later. Of several nodes one is struck: whichever, or the one that the plan names.
- * blackout: several nodes go at once. What comes between nodes is in `links.ts`, disks that break their word in
- * `disks.ts`.
+ * off; halfClose: one of its ends alone hears so. cut: silence between the node and a client, both ways or one.
+ * slowDisk: for a while everything takes up to a hundred times as long. clockJump: the node's date is set. clientCrash:
+ * a client process dies. pause: the node's process stands still and goes on later. Of several nodes one is struck:
+ * whichever, or the one that the plan names. blackout: several nodes go at once. What comes between nodes is in
+ * `links.ts`, disks that break their word in `disks.ts`.
  */
 import type { Actor } from '../actor.ts';
 import { setWallSkew } from '../clock.ts';
@@ -20,7 +20,7 @@ import { makeHonest } from '../disk/betrayal.ts';
 import { type Disk, rotDisk } from '../disk/disk.ts';
 import { filesOf } from '../disk/tree.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
-import { cut, resetOne } from '../network/trouble.ts';
+import { cut, halfClose, resetOne } from '../network/trouble.ts';
 import { pauseActor, resumeActor } from '../pause.ts';
 import type { Family, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
@@ -57,6 +57,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
   const { family } = trouble;
   switch (family) {
     case 'reset':
+    case 'halfClose':
     case 'cut':
       return strikeNetwork(world, troubles, family);
     case 'clientCrash': {
@@ -71,6 +72,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'isolation':
     case 'keyCut':
     case 'clog':
+    case 'narrow':
       return strikeLinks(world, troubles, trouble);
     case 'recoveryCrash':
       return false;
@@ -93,6 +95,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
 type NodeFamily = Exclude<
   Family,
   | 'reset'
+  | 'halfClose'
   | 'cut'
   | 'clientCrash'
   | 'blackout'
@@ -100,6 +103,7 @@ type NodeFamily = Exclude<
   | 'isolation'
   | 'keyCut'
   | 'clog'
+  | 'narrow'
   | 'recoveryCrash'
   | BetrayalFamily
 >;
@@ -222,12 +226,15 @@ function rot(world: World, troubles: Troubles, node: Actor, wanted: RegExp): boo
   return true;
 }
 
-function strikeNetwork(world: World, troubles: Troubles, family: 'reset' | 'cut'): boolean {
+function strikeNetwork(world: World, troubles: Troubles, family: 'reset' | 'halfClose' | 'cut'): boolean {
   const { dice, network } = world;
   const due: NetworkDue[] = [];
   let hasStruck = true;
   if (family === 'reset') hasStruck = resetOne(network, dice, world.nowUs, due);
-  else {
+  else if (family === 'halfClose') {
+    hasStruck = halfClose(network, dice, world.nowUs, due);
+    if (hasStruck) world.env.reached('sim.half_close');
+  } else {
     const clients = world.actors.filter((actor) => actor.role === 'client');
     const client = pick(dice, SITE.trouble, 1, clients);
     const ways = below(dice, SITE.trouble, 1, 3);

@@ -66,7 +66,7 @@ export function nodeFor(world: World, troubles: Troubles, on: Target): Actor {
 
 /** Tells whether bytes are held back anywhere, by the network or by a process that stands still. */
 export function noteHolds({ network, actors }: World, troubles: Troubles): void {
-  const { cut, clogs, keyCuts } = network;
+  const { cut, clogs, narrows, keyCuts } = network;
   const isPaused = actors.some(({ inbox }) => inbox !== null);
-  troubles.onHold(isPaused || cut.size + clogs.size + keyCuts.length > 0);
+  troubles.onHold(isPaused || cut.size + clogs.size + narrows.size + keyCuts.length > 0);
 }
