@@ -1,6 +1,6 @@
 /**
  * Runs one machine, a node as a rule, in the real world: an event loop's turn takes all inputs that have come, one step
- * each, carries the effects out in order, and answers leave when the turn ends.
+ * each, and a wake behind them where one is due; it carries the effects out in order, and answers leave when it ends.
  *
  * Invariants: `step` is never called from within `step`; the clock changes between steps only; at most one timer waits.
  * A throw out of a step is our own mistake: the node ends at once, what the failed step asked for is dropped, nothing
@@ -144,10 +144,17 @@ function schedule(state: State): void {
 
 function turn(state: State): void {
   try {
+    let isWoken = false;
     for (let taken = 0; taken < TURN_INPUTS_MAX && !state.ended; taken++) {
       const input = dequeue(state.queue);
-      if (input === undefined) break;
-      takeStep(state, input);
+      if (input !== undefined) {
+        takeStep(state, input);
+        continue;
+      }
+      // What the machine has put off until now, it has put off until all that has come is taken: no timer is so short.
+      if (isWoken || state.machine.deadlineMs() > performance.now()) break;
+      isWoken = true;
+      takeStep(state, { kind: 'wake' });
     }
   } catch (error) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

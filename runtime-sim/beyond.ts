@@ -134,7 +134,7 @@ function audit(run: Run, owed: readonly number[], withinMs: number): Complaint |
   const { world, observer, plan, history } = run;
   const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
   runOn(run, withinMs, () => auditor.state !== undefined && isReadingDone(auditor.state));
-  compareReplicas(run);
+  compareReplicas(run, true);
   const open = auditor.state === undefined ? [] : openReadings(auditor.state);
   for (const { session } of open) disbelieve(history, session);
   history.sessions.forEach(({ isFinal, partition }, session) => {

@@ -3,6 +3,8 @@
  * the partitions that they use. Each client knows all nodes from the start, in an order of its own.
  */
 import type { Address } from '../core/channel/channel.ts';
+import type { AdminRequest } from '../core/client/admin-calls.ts';
+import { ErrorCode } from '../core/protocol/errors.ts';
 import type { HistoryPartition } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
 import type { Family, Plan } from './scenario.ts';
@@ -20,6 +22,8 @@ export const NODE_NAMES: readonly string[] = ['node-1', 'node-2', 'node-3', 'nod
 export const PORT = 9092;
 /** The topic that is always there. */
 export const TOPIC = 'orders';
+/** Of several nodes it has so many partitions more, the last ones, to which nobody writes: they must be well too. */
+const RESTING = 1;
 /** A client gives up a request after so long. */
 export const REQUEST_TIMEOUT_MS = 2_000;
 const ADMIN_TIMEOUT_MS = 6_000;
@@ -56,21 +60,43 @@ export function partitionsOf({ partitions, administration }: Plan): HistoryParti
 
 /** Adds one who makes the constant topic in a cluster, and starts it. */
 export function addPreparer(world: World, plan: Plan, atUs: number): Actor {
-  const { partitions, cluster } = plan;
-  const options: PreparingOptions = {
+  const { cluster } = plan;
+  const request: AdminRequest = {
+    kind: 'createTopic',
     topic: TOPIC,
-    partitions,
-    replicas: cluster.replicas,
-    admin: {
-      clientId: 'preparer',
-      bootstrap: bootstrapOf(plan, 0),
-      requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      timeoutMs: ADMIN_TIMEOUT_MS,
-      attemptsMax: 3,
-      retryBackoffMs: 50,
-    },
+    partitions: plan.partitions + RESTING,
+    replicationFactor: cluster.replicas,
+    configs: cluster.allowsUnclean ? [['unclean.leader.election.enable', 'true']] : [],
   };
-  const actor = addActor(world, 'preparer', 'client', PREPARING, options);
+  return addAsker(world, plan, 'preparer', request, ErrorCode.TOPIC_ALREADY_EXISTS, atUs);
+}
+
+/** Adds those who ask for a leader of each partition of the constant topic, whoever it may be. */
+export function addElectors(world: World, plan: Plan, atUs: number): void {
+  for (let partition = 0; partition < plan.partitions + RESTING; partition++) {
+    const request: AdminRequest = { kind: 'electLeader', topic: TOPIC, partition, isUnclean: true };
+    addAsker(world, plan, `elector-${partition}`, request, ErrorCode.ELECTION_NOT_NEEDED, atUs);
+  }
+}
+
+function addAsker(
+  world: World,
+  plan: Plan,
+  clientId: string,
+  request: AdminRequest,
+  doneError: number,
+  atUs: number,
+): Actor {
+  const admin = {
+    clientId,
+    bootstrap: bootstrapOf(plan, 0),
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    timeoutMs: ADMIN_TIMEOUT_MS,
+    attemptsMax: 3,
+    retryBackoffMs: 50,
+  };
+  const options: PreparingOptions = { request, doneError, admin };
+  const actor = addActor(world, clientId, 'client', PREPARING, options);
   startAt(world, actor, atUs);
   return actor;
 }

@@ -33,6 +33,11 @@ export function arePreferred(nodes: readonly Actor[]): boolean {
   return every(nodes, ({ replicas, leader }) => replicas[0] === leader);
 }
 
+/** Whether nobody leads the first partition. */
+export function isLeaderless(nodes: readonly Actor[]): boolean {
+  return constantPartitions(nodes)[0]?.leader === -1;
+}
+
 /** Whether each partition has its replicas in different racks. */
 export function areSpread(nodes: readonly Actor[], rackOf: (nodeId: number) => string): boolean {
   return every(nodes, ({ replicas }) => new Set(replicas.map(rackOf)).size === replicas.length);

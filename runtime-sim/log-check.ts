@@ -30,20 +30,23 @@ export function beginLogCheck(check: LogCheck): void {
 }
 
 /** Looks after the step in which a life of the node came to serve. */
-export function checkLogsOnce(check: LogCheck, node: Node, disk: Disk): void {
+export function checkLogsOnce(check: LogCheck, node: Node, disk: Disk, mayLose: boolean): void {
   if (check.isDone || node.stage !== 'serving') return;
   check.isDone = true;
-  checkLogs(node, disk);
+  checkLogs(node, disk, mayLose);
 }
 
-/** Looks at every log of a node. Throws AssertionError where it and its batches differ. */
-export function checkLogs(node: Node, disk: Disk): void {
+/**
+ * Looks at every log of a node. Throws AssertionError where it and its batches differ. `mayLose`: unclean elections are
+ * allowed, which take more than what clients have in flight.
+ */
+export function checkLogs(node: Node, disk: Disk, mayLose: boolean): void {
   for (const { partitions } of node.topics.byName.values()) {
     for (const partition of partitions) {
       if (partition === null) continue;
       const { log, phase } = partition;
       const isRotten = disk.damages.some(({ path }) => path.startsWith(`${log.folder}/`));
-      if (phase === 'log' && isQuiet(log) && !isRotten) checkBatches(log, disk);
+      if (phase === 'log' && isQuiet(log) && !isRotten) checkBatches(log, disk, mayLose);
     }
   }
 }
@@ -53,9 +56,10 @@ function isQuiet(log: Log): boolean {
   return log.state === 'open' && log.writes.length === 0 && log.removesLeft === 0 && log.damaged.length === 0;
 }
 
-function checkBatches(log: Log, disk: Disk): void {
+function checkBatches(log: Log, disk: Disk, mayLose: boolean): void {
   const lastOffsets = new Map<number, number>();
   const lastSequences = new Map<number, number>();
+  const lastEpochs = new Map<number, number>();
   for (const segment of log.segments) {
     const { entry } = resolve(disk.tree, `${log.folder}/${nameOf(segment.base, '.log')}`);
     if (entry === undefined || isFolder(entry)) continue;
@@ -74,16 +78,28 @@ function checkBatches(log: Log, disk: Disk): void {
       if (producerId < 0) continue;
       lastOffsets.set(producerId, batch.nextOffset(view, at) - 1);
       lastSequences.set(producerId, batch.lastSequence(view, at));
+      lastEpochs.set(producerId, batch.producerEpoch(view, at));
     }
   }
   for (const [producerId, lastOffset] of lastOffsets) {
     const producer = log.producers?.get(producerId);
     // Of a log that was cut it may be known what came last, and not where it lies.
-    if (producer?.batches.length === 0 && producer.lastSequence === lastSequences.get(producerId)) continue;
+    const lastSequence = lastSequences.get(producerId) ?? -1;
+    if (producer?.batches.length === 0 && producer.lastSequence === lastSequence) continue;
+    // Nor that, where more went than a log keeps: then it is what came before the oldest that was kept.
+    if (mayLose && producer?.batches.length === 0 && producer.lastSequence > lastSequence) continue;
+    // A later epoch had begun in what was cut, and is known in the place of those before it: it shuts them out.
+    if (producer?.batches.length === 0 && producer.epoch > (lastEpochs.get(producerId) ?? -1)) continue;
     const known = producer?.batches.at(-1)?.lastOffset;
     assert(
       known === lastOffset,
       `${log.folder} takes ${known} for the last offset of producer ${producerId}, and it is ${lastOffset}`,
     );
+  }
+  for (const [producerId, { batches }] of log.producers ?? []) {
+    // Whoever wrote what was deleted from the front is still known.
+    const last = batches.at(-1);
+    if (last === undefined || last.baseOffset < log.start || lastOffsets.has(producerId)) continue;
+    assert(false, `${log.folder} knows of a batch of producer ${producerId} at ${last.baseOffset}, and there is none`);
   }
 }

@@ -25,8 +25,8 @@ export function beginNodeChecks({ replay, lead, logs }: NodeChecks): void {
   beginLogCheck(logs);
 }
 
-/** Looks after a step of the node. Throws AssertionError for what is wrong. */
-export function checkAfterStep({ replay, logs }: NodeChecks, node: Node, disk: Disk, env: Env): void {
+/** Looks after a step of the node; for `mayLose` see `checkLogs`. Throws AssertionError for what is wrong. */
+export function checkAfterStep({ replay, logs }: NodeChecks, node: Node, disk: Disk, env: Env, mayLose: boolean): void {
   checkReplay(replay, node, disk, env);
-  checkLogsOnce(logs, node, disk);
+  checkLogsOnce(logs, node, disk, mayLose);
 }

@@ -3,8 +3,8 @@
  * called node-N, and N - 1 is its actor.
  */
 import { BOOTSTRAP_PATH, formattedFiles } from '../core/broker/boot/format.ts';
+import { META_PROPERTIES, randomUuid } from '../core/broker/checkpoints/files.ts';
 import { ownVoter } from '../core/broker/control/roles.ts';
-import { META_PROPERTIES, randomUuid } from '../core/broker/files.ts';
 import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';

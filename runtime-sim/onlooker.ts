@@ -6,6 +6,8 @@
  */
 import type { Node } from '../core/broker/node.ts';
 import type { Partition } from '../core/broker/state.ts';
+import { epochAt } from '../core/log/epochs.ts';
+import type { Log } from '../core/log/log.ts';
 import { offsetOf } from '../core/log/names.ts';
 import { baseOffset, batchEnd, dataViewOf } from '../core/protocol/batch.ts';
 import { metadataFolder } from '../core/raft/names.ts';
@@ -14,6 +16,7 @@ import { complain, type History } from '../core/verify/history.ts';
 import {
   compareReplicas,
   createReplicaJudge,
+  lossesOfLog,
   type ReplicaBytes,
   type ReplicaJudge,
   type ReplicaSight,
@@ -23,6 +26,7 @@ import type { Actor } from './actor.ts';
 import { readContent } from './disk/content.ts';
 import type { Disk } from './disk/disk.ts';
 import { isFolder, resolve } from './disk/tree.ts';
+import { type ElectionNotes, leadKey } from './election-marks.ts';
 import { nodeOf } from './nodes.ts';
 
 /** What was seen last of one replica in one life of its node. */
@@ -37,15 +41,16 @@ interface Seen {
 /** What it remembers. */
 export interface Onlooker {
   readonly judge: ReplicaJudge;
+  readonly elections: ElectionNotes;
   /** By what a node keeps of a replica: most steps change nothing of it, and then nothing is judged. */
   readonly seen: Map<object, Seen>;
   /** Kinds of complaint that were made: the first of each tells the story. */
   readonly complained: Set<string>;
 }
 
-/** Nothing was seen. */
-export function createOnlooker(): Onlooker {
-  return { judge: createReplicaJudge(), seen: new Map(), complained: new Set() };
+/** Nothing was seen. Tells the history what unclean elections may have lost. */
+export function createOnlooker({ losses }: History, elections: ElectionNotes): Onlooker {
+  return { judge: createReplicaJudge(losses), elections, seen: new Map(), complained: new Set() };
 }
 
 /** The name of the metadata log, to people. */
@@ -53,13 +58,23 @@ const METADATA = '__cluster_metadata-0';
 
 type Raft = NonNullable<Node['controller']>['quorum']['raft'];
 
-/** Looks at a node after a step of it. */
-export function lookAt(onlooker: Onlooker, history: History, actor: Actor): void {
+/** A replica of which something has changed. */
+export interface News {
+  readonly sight: ReplicaSight;
+  /** Null for the metadata log. */
+  readonly partition: Partition | null;
+}
+
+/** Looks at a node after a step of it, at a time in microseconds. What has changed. */
+export function lookAt(onlooker: Onlooker, history: History, actor: Actor, atUs: number): readonly News[] {
+  const news: News[] = [];
   const node = nodeOf(actor);
-  if (node === null) return;
+  if (node === null) return news;
   const raft = raftOf(node);
   if (raft !== null && isNews(onlooker, raft, raft.lead !== null, raft.epoch, raft.log, raft.highWatermark)) {
-    judge(onlooker, history, sightOfRaft(node, raft, actor.life));
+    const sight = { ...sightOfRaft(node, raft, actor.life), atUs };
+    judge(onlooker, history, sight);
+    news.push({ sight, partition: null });
   }
   for (const topic of node.topics.byId.values()) {
     for (const partition of topic.partitions) {
@@ -68,9 +83,14 @@ export function lookAt(onlooker: Onlooker, history: History, actor: Actor): void
       const epoch = followed?.leaderEpoch ?? leader.epoch;
       const highWatermark = followed?.highWatermark ?? leader.highWatermark;
       if (!isNews(onlooker, partition, leader.epoch >= 0, epoch, log, highWatermark)) continue;
-      judge(onlooker, history, sightOf(node, partition, actor.life));
+      const sight = { ...sightOf(node, partition, actor.life), atUs };
+      const lossy = sight.isLeader ? lossyPartition(onlooker, history, partition) : -1;
+      const shown = shownBelow(onlooker, sight, partition.log, sight.epoch);
+      judge(onlooker, history, { ...sight, lossy, highWatermark: shown });
+      news.push({ sight, partition });
     }
   }
+  return news;
 }
 
 function isNews(
@@ -116,7 +136,7 @@ function hasRole({ leader, followed }: Partition): boolean {
 function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
   const { log, epoch, highWatermark } = raft;
   const isLeader = raft.lead !== null;
-  const at = { start: log.start, end: logEnd(raft).offset, highWatermark };
+  const at = { start: log.start, end: logEnd(raft).offset, highWatermark, atUs: -1, lossy: -1 };
   return { log: METADATA, node: node.nodeId, life, isLeader, epoch, isEpochKept: true, ...at };
 }
 
@@ -125,35 +145,65 @@ function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
   const isLeader = leader.epoch >= 0;
   const epoch = followed?.leaderEpoch ?? leader.epoch;
   const highWatermark = followed?.highWatermark ?? leader.highWatermark;
-  const at = { start: log.start, end: log.end, highWatermark };
+  const at = { start: log.start, end: log.end, highWatermark, atUs: -1, lossy: -1 };
   const name = `${topic.name}-${index} (${topic.id})`;
   return { log: name, node: node.nodeId, life, isLeader, epoch, isEpochKept: false, ...at };
 }
 
-function sightsOf(node: Node, life: number): ReplicaSight[] {
+/** The partition, in the history, if its present lead began by an unclean election that was allowed; else -1. */
+function lossyPartition({ elections }: Onlooker, { partitions }: History, { topic, index, leader }: Partition): number {
+  if (!elections.isUncleanAllowed || !elections.unclean.has(leadKey(topic.id, index, leader.epoch))) return -1;
+  return partitions.findIndex((one) => one.topic === topic.name && one.partition === index && one.isSlot !== true);
+}
+
+/**
+ * Up to where what a replica shows as committed is still promised, in an epoch. What an unclean election has taken lies
+ * there until the replica hears from its leader where their logs part, and is cut: its watermark is that of another
+ * time until then.
+ */
+function shownBelow({ judge: memory }: Onlooker, sight: ReplicaSight, log: Log, epoch: number): number {
+  let shown = sight.highWatermark;
+  for (const loss of lossesOfLog(memory, sight.log)) {
+    const isUncut = log.end > loss.fromOffset && epochAt(log.epochs, loss.fromOffset) < loss.epoch;
+    if (loss.epoch <= epoch && isUncut) shown = Math.min(shown, loss.fromOffset);
+  }
+  return shown;
+}
+
+function sightsOf(onlooker: Onlooker, node: Node, life: number, isEnd: boolean): ReplicaSight[] {
   const sights: ReplicaSight[] = [];
   const raft = raftOf(node);
   if (raft !== null) sights.push(sightOfRaft(node, raft, life));
   for (const topic of node.topics.byId.values()) {
     for (const partition of topic.partitions) {
-      if (partition !== null && hasRole(partition)) sights.push(sightOf(node, partition, life));
+      if (partition === null || !hasRole(partition)) continue;
+      const sight = sightOf(node, partition, life);
+      const highWatermark = isEnd ? sight.highWatermark : shownBelow(onlooker, sight, partition.log, LATEST);
+      sights.push({ ...sight, highWatermark });
     }
   }
   return sights;
 }
 
-/** Compares what lies on the disks of all nodes that are up, but for logs of which bytes are known to be damaged. */
+/** An epoch that no log reaches. */
+const LATEST = Number.POSITIVE_INFINITY;
+
+/**
+ * Compares what lies on the disks of all nodes that are up, but for logs of which bytes are known to be damaged. At the
+ * end every log has been cut that had to be.
+ */
 export function compareAll(
   onlooker: Onlooker,
   history: History,
   nodes: readonly Actor[],
+  isEnd: boolean,
   isDamaged: (node: number, log: string) => boolean = () => false,
 ): void {
   const byLog = new Map<string, ReplicaBytes[]>();
   for (const actor of nodes) {
     const node = nodeOf(actor);
     if (node === null || actor.disk === null) continue;
-    for (const sight of sightsOf(node, actor.life)) {
+    for (const sight of sightsOf(onlooker, node, actor.life, isEnd)) {
       if (sight.highWatermark <= 0 || isDamaged(sight.node, sight.log)) continue;
       const folder = folderOf(node, sight.log);
       const batches = batchesOf(actor.disk, folder, sight);

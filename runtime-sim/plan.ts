@@ -69,17 +69,19 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
 
 function drawCluster(dice: Dice, { cluster }: Scenario): ClusterPlan {
   if (cluster === undefined) return ALONE;
-  const { nodes, replicas, inSyncMin } = cluster;
+  const { nodes, replicas, inSyncMin, allowsUnclean = false } = cluster;
   const tailPpm = pick(dice, SITE.plan, ENTITY.cluster, cluster.tailPpm);
   const hasRacks = cluster.racks !== undefined || chance(dice, SITE.plan, ENTITY.cluster, 500_000);
   const isNamed = cluster.mayNameDirectories === true && chance(dice, SITE.plan, ENTITY.directories, 500_000);
-  return { nodes, replicas, inSyncMin, tailPpm, namesDirectories: isNamed, hasRacks, racks: cluster.racks ?? nodes };
+  const drawn = { tailPpm, namesDirectories: isNamed, hasRacks };
+  return { nodes, replicas, inSyncMin, allowsUnclean, ...drawn, racks: cluster.racks ?? nodes };
 }
 
 const ALONE: ClusterPlan = {
   nodes: 1,
   replicas: 1,
   inSyncMin: 1,
+  allowsUnclean: false,
   tailPpm: 0,
   namesDirectories: false,
   hasRacks: false,

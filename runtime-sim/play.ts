@@ -185,17 +185,18 @@ function audit(run: Run): Complaint | null {
   const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
   const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
   const isRead = runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone);
-  if (nodes.length > 1) compareReplicas(run);
+  if (nodes.length > 1) compareReplicas(run, true);
   if (isRead) checkDisks(run);
   return isRead ? null : late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
 }
 
 /** The logs of nodes that are up, once more at the end. */
-function checkDisks({ world, nodes }: Run): void {
+function checkDisks({ world, nodes, elections }: Run): void {
   if (!world.checks) return;
   for (const actor of nodes) {
     const node = nodeOf(actor);
-    if (node !== null && actor.disk !== null && actor.down === null) checkLogs(node, actor.disk);
+    if (node !== null && actor.disk !== null && actor.down === null)
+      checkLogs(node, actor.disk, elections.isUncleanAllowed);
   }
 }
 

@@ -11,9 +11,14 @@ export interface Timed {
   order: number;
 }
 
-/** A heap of events. `order` is given at `push`. */
+/**
+ * A heap of events. `order` is given at `push`. What events are compared by stands beside them, place for place: they
+ * are of many shapes, and to look into each was slow.
+ */
 export interface Queue<E extends Timed> {
   readonly heap: E[];
+  readonly times: number[];
+  readonly orders: number[];
   pushed: number;
 }
 
@@ -22,53 +27,69 @@ export const EVENTS_MAX = 1_000_000;
 
 /** An empty queue. */
 export function createQueue<E extends Timed>(): Queue<E> {
-  return { heap: [], pushed: 0 };
-}
-
-function earlier(a: Timed, b: Timed): boolean {
-  return a.atUs < b.atUs || (a.atUs === b.atUs && a.order < b.order);
+  return { heap: [], times: [], orders: [], pushed: 0 };
 }
 
 /** Adds an event; among those of one time it comes last. */
 export function push<E extends Timed>(queue: Queue<E>, event: E): void {
-  const { heap } = queue;
+  const { heap, times, orders } = queue;
   if (heap.length >= EVENTS_MAX) throw new Error('the event queue has no end');
-  event.order = queue.pushed;
+  const order = queue.pushed;
+  const { atUs } = event;
+  event.order = order;
   queue.pushed += 1;
   let at = heap.length;
   heap.push(event);
+  times.push(atUs);
+  orders.push(order);
   while (at > 0) {
     const parent = (at - 1) >> 1;
-    const other = heap[parent] as E;
-    if (!earlier(event, other)) break;
-    heap[at] = other;
+    // It is the youngest: only an earlier time takes it up.
+    if ((times[parent] as number) <= atUs) break;
+    heap[at] = heap[parent] as E;
+    times[at] = times[parent] as number;
+    orders[at] = orders[parent] as number;
     at = parent;
   }
   heap[at] = event;
+  times[at] = atUs;
+  orders[at] = order;
 }
 
 /** The next event, undefined when nothing is left. */
 export function pop<E extends Timed>(queue: Queue<E>): E | undefined {
-  const { heap } = queue;
+  const { heap, times, orders } = queue;
   const top = heap[0];
   const last = heap.pop();
-  if (top === undefined || last === undefined || heap.length === 0) return top;
+  const lastUs = times.pop();
+  const lastOrder = orders.pop();
+  if (last === undefined || lastUs === undefined || lastOrder === undefined || heap.length === 0) return top;
   const size = heap.length;
   let at = 0;
   for (;;) {
     let child = 2 * at + 1;
     if (child >= size) break;
-    if (child + 1 < size && earlier(heap[child + 1] as E, heap[child] as E)) child += 1;
-    const other = heap[child] as E;
-    if (!earlier(other, last)) break;
-    heap[at] = other;
+    if (child + 1 < size && isEarlier(queue, child + 1, times[child] as number, orders[child] as number)) child += 1;
+    if (!isEarlier(queue, child, lastUs, lastOrder)) break;
+    heap[at] = heap[child] as E;
+    times[at] = times[child] as number;
+    orders[at] = orders[child] as number;
     at = child;
   }
   heap[at] = last;
+  times[at] = lastUs;
+  orders[at] = lastOrder;
   return top;
+}
+
+/** Whether what stands at a place comes before something of that time and order. */
+function isEarlier<E extends Timed>({ times, orders }: Queue<E>, at: number, us: number, order: number): boolean {
+  const atUs = times[at] as number;
+  return atUs < us || (atUs === us && (orders[at] as number) < order);
 }
 
 /** A copy whose events may be popped apart from the first; `copyEvent` copies what a pop may change. */
 export function snapshotQueue<E extends Timed>(queue: Queue<E>, copyEvent: (event: E) => E): Queue<E> {
-  return { heap: queue.heap.map(copyEvent), pushed: queue.pushed };
+  const { heap, times, orders, pushed } = queue;
+  return { heap: heap.map(copyEvent), times: times.slice(), orders: orders.slice(), pushed };
 }

@@ -79,12 +79,26 @@ function partsOf(image: MetadataImage): Omit<MetadataImage, 'provenance'> {
 function firstDifference(a: unknown, b: unknown, where: string): string | null {
   if (a === b) return null;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return where;
-  const one = a instanceof Map ? a : new Map<unknown, unknown>(Object.entries(a));
-  const other = b instanceof Map ? b : new Map<unknown, unknown>(Object.entries(b));
-  if (one.size !== other.size) return where;
-  for (const [key, value] of one) {
-    if (!other.has(key)) return `${where}, ${String(key)}`;
-    const found = firstDifference(value, other.get(key), `${where}, ${String(key)}`);
+  if (a instanceof Map) return b instanceof Map ? differenceOfMaps(a, b, where) : where;
+  const keys = Object.keys(a);
+  if (b instanceof Map || keys.length !== Object.keys(b).length) return where;
+  for (const key of keys) {
+    const one: unknown = Reflect.get(a, key);
+    const other: unknown = Reflect.get(b, key);
+    // Most of what an image lists is empty on both sides, and one object.
+    if (one === other && one !== undefined) continue;
+    if (!Object.hasOwn(b, key)) return `${where}, ${key}`;
+    const found = firstDifference(one, other, `${where}, ${key}`);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function differenceOfMaps(a: Map<unknown, unknown>, b: Map<unknown, unknown>, where: string): string | null {
+  if (a.size !== b.size) return where;
+  for (const [key, value] of a) {
+    if (!b.has(key)) return `${where}, ${String(key)}`;
+    const found = firstDifference(value, b.get(key), `${where}, ${String(key)}`);
     if (found !== null) return found;
   }
   return null;

@@ -11,7 +11,7 @@ import type { Actor } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
 import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
-import { createKeeper, noteDamages, placeIn } from './damage.ts';
+import { createKeeper, isSpoilt, noteDamages, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
@@ -26,8 +26,9 @@ import type { RunResult } from './result.ts';
 import type { Run } from './running.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
-import { fireTrouble, restartUs, troubleStart } from './trouble/fire.ts';
+import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fire.ts';
 import { END, type Troubles } from './trouble/troubles.ts';
+import { createWitness, type Scene, takeAcknowledged, testify } from './witness.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
@@ -69,14 +70,17 @@ function prepare(options: RunOptions, plan: Plan): Run {
   world.network.mood.tailPpm = plan.cluster.tailPpm;
   const history = createHistory(partitionsOf(plan), plan.cluster.nodes > 1);
   const reached = (mark: string): void => world.env.reached(mark);
-  const observer = createObserver(history, world, reached);
+  const observer = createObserver(history, world, reached, (send) => takeAcknowledged(sceneOf(run), send));
   const nodes = addNodes(world, plan);
-  const onlooker = createOnlooker();
+  const elections = createElectionNotes(plan.cluster.allowsUnclean);
+  const onlooker = createOnlooker(history, elections);
   const keeper = createKeeper(nodes, onlooker, plan.cluster.inSyncMin);
   const troubles: Troubles = {
     plan,
     nodes: nodes.map(({ actor }) => actor),
     struck: new Map(),
+    ambushes: 0,
+    rareSteps: 0,
     isHealed: false,
     endings: new Map(),
     nextEnd: END,
@@ -104,7 +108,8 @@ function prepare(options: RunOptions, plan: Plan): Run {
     onlooker,
     keeper,
     told: new Map<string, number>(),
-    elections: createElectionNotes(),
+    elections,
+    witness: createWitness(),
     held: new Set<number>(),
     compareAtUs: 0,
   };
@@ -125,12 +130,21 @@ function onStepped(run: Run, actor: Actor): void {
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
   seeDamages(run, actor);
-  if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env);
+  // What checks come by is no path of the node's.
+  const env = { ...world.env, reached: () => {} };
+  if (world.checks) checkAfterStep(ofNode, node, actor.disk, env, elections.isUncleanAllowed);
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
+  springAmbush(world, run.troubles, actor);
   if (nodes.length === 1 && !run.plan.isUnlimited) return;
-  lookAt(onlooker, history, actor);
   noteElections(elections, node.image, world.env.reached);
+  testify(sceneOf(run), actor, lookAt(onlooker, history, actor, world.nowUs));
+}
+
+function sceneOf({ witness, history, nodes, elections, world, plan, keeper }: Run): Scene {
+  const { inSyncMin } = plan.cluster;
+  const isDamaged = (node: number, log: string): boolean => isSpoilt(keeper, node, log);
+  return { witness, history, nodes, nowUs: world.nowUs, inSyncMin, mayLose: elections.isUncleanAllowed, isDamaged };
 }
 
 /** What is new of a disk's damages; where nothing is spared, readers step over what is kept out of service. */
@@ -191,6 +205,7 @@ function diskFigures(nodes: readonly Actor[]): (name: keyof DiskFigures) => numb
 
 function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult {
   const { world, history, observer, nodes, troubles } = run;
+  if (history.losses.some((loss) => loss.fromOffset < loss.toOffset)) world.env.reached('sim.lost_by_election');
   const judgement = judge(history);
   const without = new Set(scenario.without ?? []);
   const found = judgement.violations.filter((violation) => !without.has(violation.checker));

@@ -11,6 +11,7 @@ import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
 import type { Troubles } from './trouble/troubles.ts';
+import type { Witness } from './witness.ts';
 import { ADMINISTERING } from './workload/administering.ts';
 import type { Observer } from './workload/observer.ts';
 import { PRODUCING } from './workload/producing.ts';
@@ -33,6 +34,7 @@ export interface Run {
   readonly keeper: Keeper;
   /** By log: until when it was told that its contract is broken. */
   readonly told: Map<string, number>;
+  readonly witness: Witness;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;
   /** When replicas are compared next. */
@@ -53,7 +55,7 @@ export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): 
     runUntil(world, Math.min(untilUs, world.nowUs + LOOK_US), hooks);
     if (world.nowUs >= run.compareAtUs) {
       run.compareAtUs = world.nowUs + COMPARE_US;
-      compareReplicas(run);
+      compareReplicas(run, false);
     }
     noteFlips(run.keeper, world);
     noteComplaints(run.keeper, run.history);
@@ -72,9 +74,9 @@ function tellBreaches({ world, keeper, told }: Run): void {
   }
 }
 
-/** Compares the replicas on all nodes that are up. */
-export function compareReplicas({ onlooker, history, nodes, keeper }: Run): void {
-  compareAll(onlooker, history, nodes, (node, log) => isSpoilt(keeper, node, log));
+/** Compares the replicas on all nodes that are up. At the end every log has been cut that had to be. */
+export function compareReplicas({ onlooker, history, nodes, keeper }: Run, isEnd: boolean): void {
+  compareAll(onlooker, history, nodes, isEnd, (node, log) => isSpoilt(keeper, node, log));
 }
 
 /** The machines of those who are asked to stop before the logs are read. */

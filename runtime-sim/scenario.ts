@@ -7,6 +7,7 @@
 export type Family =
   | 'crash'
   | 'powerLoss'
+  | 'ambush'
   | 'recoveryCrash'
   | 'cleanStop'
   | 'fullDisk'
@@ -61,8 +62,11 @@ export interface TroubleRange {
   readonly on?: Target;
 }
 
-/** Whom a step of a story strikes: a node, or all that stand in the rack of the leader of the first partition. */
-export type Cast = Target | number | 'rackOfLeader';
+/**
+ * Whom a step of a story strikes: a node, all that stand in the rack of the leader of the first partition, or all other
+ * replicas of that partition.
+ */
+export type Cast = Target | number | 'rackOfLeader' | 'followers';
 
 /**
  * A step of a story that is told in order. crash, powerLoss, stop: the node goes down and stays down until 'start';
@@ -71,15 +75,17 @@ export type Cast = Target | number | 'rackOfLeader';
  * that are neither down nor cut off:
  * led: one of them leads each partition; acknowledged: something that was sent since is; inSync: each partition has all
  * its replicas on them in sync; preferred: each is led by the first of its replicas; spread: each has its replicas in
- * different racks.
+ * different racks; leaderless: nobody leads the first partition. electUncleanly: an operator asks for a leader of each
+ * partition that has none, whatever is lost with that.
  */
 export type ScriptStep =
   | { readonly act: 'crash' | 'powerLoss' | 'stop' | 'cutOff'; readonly who: Cast; readonly as: string }
   | { readonly act: 'start' | 'heal'; readonly as: string }
   | { readonly act: 'wait'; readonly ms: number }
+  | { readonly act: 'electUncleanly' }
   | {
       readonly act: 'await';
-      readonly what: 'led' | 'acknowledged' | 'inSync' | 'preferred' | 'spread';
+      readonly what: 'led' | 'acknowledged' | 'inSync' | 'preferred' | 'spread' | 'leaderless';
       readonly withinMs: number;
     };
 
@@ -94,6 +100,8 @@ export interface ClusterRange {
   readonly mayNameDirectories?: true;
   /** In how many racks the nodes stand, in turn; absent: half of the seeds give each node a rack of its own. */
   readonly racks?: number;
+  /** The topic that is always there may be led by any replica when no other is left; default false. */
+  readonly allowsUnclean?: boolean;
   /** How often something on the wire takes many times as long, in a million: drawn from these. */
   readonly tailPpm: readonly number[];
 }
@@ -173,6 +181,7 @@ export interface ClusterPlan {
   readonly nodes: number;
   readonly replicas: number;
   readonly inSyncMin: number;
+  readonly allowsUnclean: boolean;
   readonly tailPpm: number;
   /** The voters are in the log, each with its directory, and whoever comes with another one joins by itself. */
   readonly namesDirectories: boolean;

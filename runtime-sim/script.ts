@@ -4,10 +4,10 @@
  */
 import type { Complaint } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
-import { rackOf } from './casting.ts';
-import { areInSync, areLed, arePreferred, areSpread, partitionsText } from './conditions.ts';
+import { addElectors, rackOf } from './casting.ts';
+import { areInSync, areLed, arePreferred, areSpread, isLeaderless, partitionsText } from './conditions.ts';
 import { directionKey } from './network/network.ts';
-import { findTarget } from './nodes.ts';
+import { constantPartitions, findTarget } from './nodes.ts';
 import { late, type Run, runOn } from './running.ts';
 import type { Cast, ScriptStep } from './scenario.ts';
 import { endLinks } from './trouble/links.ts';
@@ -32,6 +32,11 @@ function playStep(run: Run, step: ScriptStep, cast: Map<string, readonly Actor[]
       return null;
     case 'await':
       return awaitThat(run, step);
+    case 'electUncleanly':
+      run.elections.isUncleanAllowed = true;
+      addElectors(world, run.plan, world.nowUs);
+      tellLine(world, 'world', 'an operator asks for leaders, whoever they may be');
+      return null;
     case 'heal': {
       const group = known(cast, step.as);
       for (const { actor } of group) run.held.delete(actor);
@@ -84,6 +89,11 @@ function directionsOf({ nodes }: Run, group: readonly Actor[]): number[] {
 }
 
 function castFor({ world, nodes, plan }: Run, who: Cast): readonly Actor[] {
+  if (who === 'followers') {
+    const [first] = constantPartitions(nodes);
+    const others = first?.replicas.filter((id) => id !== first.leader) ?? [];
+    return nodes.filter(({ actor }) => others.includes(actor + 1));
+  }
   if (who !== 'rackOfLeader') {
     const found = typeof who === 'number' ? who - 1 : findTarget(nodes, who);
     return [actorOf(world, Math.max(0, found))];
@@ -100,6 +110,7 @@ function awaitThat(run: Run, { what, withinMs }: Extract<ScriptStep, { act: 'awa
     if (what === 'led') return areLed(nodes, up);
     if (what === 'inSync') return areInSync(nodes, up);
     if (what === 'preferred') return arePreferred(nodes);
+    if (what === 'leaderless') return isLeaderless(nodes);
     if (what === 'spread') return areSpread(nodes, (id) => rackOf(plan, id));
     // Where nobody asks for answers there is none.
     if (plan.producers.every(({ acks }) => acks === 0)) return true;
@@ -118,4 +129,5 @@ const SENTENCES = {
   inSync: 'not every partition had its replicas in sync',
   preferred: 'not every partition was led by its preferred replica',
   spread: 'two replicas of a partition were in one rack',
+  leaderless: 'the first partition had a leader',
 } as const;

@@ -35,10 +35,34 @@ export function mix(trace: Trace, value: number): void {
 
 /** Mixes a text. */
 export function mixText(trace: Trace, text: string): void {
+  mix(trace, hashOf(text));
+  mix(trace, text.length);
+}
+
+function hashOf(text: string): number {
   let hash = 0x811c9dc5 | 0;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  mix(trace, hash);
-  mix(trace, text.length);
+  return hash;
+}
+
+/** The kinds that come by most often: their hashes are known beforehand. */
+const FREQUENT: readonly (Input['kind'] | Effect['kind'])[] = [
+  'frame',
+  'sent',
+  'send',
+  'wake',
+  'append',
+  'appended',
+  'sync',
+  'synced',
+  'read',
+];
+const HASHES: ReadonlyMap<string, number> = new Map(FREQUENT.map((kind): [string, number] => [kind, hashOf(kind)]));
+
+/** The same as `mixText`. */
+function mixKind(trace: Trace, kind: string): void {
+  mix(trace, HASHES.get(kind) ?? hashOf(kind));
+  mix(trace, kind.length);
 }
 
 /** Mixes bytes. */
@@ -57,7 +81,7 @@ export function traceHash(trace: Trace): string {
 export function traceInput(trace: Trace, actor: number, atUs: number, input: Input): void {
   mix(trace, actor);
   mix(trace, atUs);
-  mixText(trace, input.kind);
+  mixKind(trace, input.kind);
   if ('ticket' in input) {
     mix(trace, input.owner);
     mix(trace, input.ticket);
@@ -101,7 +125,7 @@ export function traceInput(trace: Trace, actor: number, atUs: number, input: Inp
 /** Mixes what an actor asks for, with every byte. */
 export function traceEffect(trace: Trace, actor: number, effect: Effect): void {
   mix(trace, ~actor);
-  mixText(trace, effect.kind);
+  mixKind(trace, effect.kind);
   if ('ticket' in effect) {
     mix(trace, effect.owner);
     mix(trace, effect.ticket);

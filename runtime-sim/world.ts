@@ -17,6 +17,7 @@ import { type Actor, type AnyMachine, createActor } from './actor.ts';
 import { bootClock, monotonicMs, trueTimeOf, wallMs } from './clock.ts';
 import { below, chance, createDice, type Dice, draw, SITE } from './dice.ts';
 import { crashDisk, type DiskDue, type DiskOperation, finishDisk, submitDisk } from './disk/disk.ts';
+import { markCounter, type Rarity } from './marks.ts';
 import { finishNetwork, submitNetwork } from './network/flow.ts';
 import {
   addHost,
@@ -75,6 +76,7 @@ export interface World {
   readonly codecs: Codecs;
   /** How often each rare path was taken. */
   readonly marks: Map<string, number>;
+  readonly rarity: Rarity;
   /** The story so far; the oldest lines go when there are too many. */
   readonly lines: Line[];
   readonly figures: WorldFigures;
@@ -104,6 +106,7 @@ export const LINES_MAX = 2_000;
 /** An empty world at time 0. */
 export function createWorld(seed: number, codecs: Codecs, checks: boolean): World {
   const marks = new Map<string, number>();
+  const rarity: Rarity = { steps: 0 };
   const world: World = {
     dice: createDice(seed),
     nowUs: 0,
@@ -116,9 +119,10 @@ export function createWorld(seed: number, codecs: Codecs, checks: boolean): Worl
     stepsMax: Number.POSITIVE_INFINITY,
     codecs,
     marks,
+    rarity,
     lines: [],
     figures: { events: 0, effects: 0, crashes: 0, powerLosses: 0, exits: 0, starts: 0, recoveriesCrashed: 0 },
-    env: { nowMs: 0, wallMs: 0, crc32c, codecs, reached: (mark) => marks.set(mark, (marks.get(mark) ?? 0) + 1) },
+    env: { nowMs: 0, wallMs: 0, crc32c, codecs, reached: markCounter(marks, rarity) },
   };
   mix(world.trace, seed);
   return world;

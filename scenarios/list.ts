@@ -7,10 +7,12 @@ import { CLEAN_RESTART } from './clean-restart.ts';
 import { CRASH_IDEMPOTENT } from './crash-idempotent.ts';
 import { CRASH_IN_RECOVERY } from './crash-in-recovery.ts';
 import { CRASH_PLAIN } from './crash-plain.ts';
+import { ELECTION_ON_REQUEST } from './election-on-request.ts';
 import { FAILED_SYNC } from './failed-sync.ts';
 import { FULL_DISK } from './full-disk.ts';
 import { GRACEFUL_DEGRADATION } from './graceful-degradation.ts';
 import { LATE_DUPLICATES } from './late-duplicates.ts';
+import { LONG_ABSENCE } from './long-absence.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
 import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
 import { POWER_LOSS } from './power-loss.ts';
@@ -29,6 +31,7 @@ import { THREE_PARTITIONS } from './three-partitions.ts';
 import { THREE_POOR_WIRE } from './three-poor-wire.ts';
 import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
+import { UNCLEAN_ELECTION } from './unclean-election.ts';
 import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
 
 /** All scenarios. Only append: a seed draws by place. */
@@ -57,6 +60,13 @@ export const SCENARIOS: readonly Scenario[] = [
   THREE_CRASH,
   THREE_PARTITIONS,
   RACK_LOSS,
+  UNCLEAN_ELECTION,
+  ELECTION_ON_REQUEST,
+  LONG_ABSENCE,
+  LATE_DUPLICATES,
+  THREE_SWARM,
+  THREE_DISK_SWAPS,
+  THREE_POOR_WIRE,
 ];
 
 /**
@@ -75,10 +85,4 @@ export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [
-  THREE_SWARM,
-  LATE_DUPLICATES,
-  THREE_DISK_SWAPS,
-  THREE_STRAY_WRITES,
-  THREE_POOR_WIRE,
-];
+export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_STRAY_WRITES];

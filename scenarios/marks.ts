@@ -69,6 +69,12 @@ export const RARE_MARKS: readonly string[] = [
   'log.truncate.index_read',
   // A member of the quorum had records that no majority has.
   'raft.follower.cut',
+  // A member of the quorum was away until the log no longer reached back to what it knew: it took a snapshot.
+  'raft.fetch.snapshot',
+  'raft.download.done',
+  // A leader was elected that lacked records, where that was allowed, and some that had been committed were lost.
+  'sim.elected.unclean',
+  'sim.lost_by_election',
   // A leader was elected that was not in sync and had all that is committed (KIP-966).
   'sim.elected.eligible',
   // A controller was lost with what it was asked; a leader was cut off from all others.

@@ -46,6 +46,12 @@ export const SMALL_METADATA: readonly SettingChoice[] = [
   { name: 'metadata.log.segment.bytes', values: [3_000, 10_000, 1_073_741_824] },
 ];
 
+/** The same, so small that the log is cut under a checkpoint every second or so. */
+export const OFTEN_CUT_METADATA: readonly SettingChoice[] = [
+  { name: 'metadata.log.max.record.bytes.between.snapshots', values: [300, 1_000] },
+  { name: 'metadata.log.segment.bytes', values: [500, 1_500] },
+];
+
 /** The settings that decide how files are cut, small enough that a minute sees everything roll. */
 export const SMALL_FILES: readonly SettingChoice[] = [
   { name: 'log.segment.bytes', values: [8_192, 32_768, 131_072, 1_048_576] },
@@ -63,6 +69,9 @@ export const SMALL_LAGS: readonly SettingChoice[] = [
 
 /** Three nodes of both roles, and every topic on all of them. */
 export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };
+
+/** Three nodes, and every topic on two of them, either of which may acknowledge alone. */
+export const TWO_REPLICAS: ClusterRange = { nodes: 3, replicas: 2, inSyncMin: 1, tailPpm: [0, 200, 3_000] };
 
 /** What three nodes are kept busy with. */
 export const STEADY_LOAD_ON_THREE: WorkloadRange = {

@@ -21,5 +21,7 @@ export const THREE_CRASH: Scenario = {
     { family: 'slowDisk', every: [4_000, 12_000] },
     { family: 'cleanStop', every: [8_000, 20_000] },
     { family: 'reset', every: [2_000, 8_000] },
+    { family: 'ambush', every: [1_000, 5_000] },
+    { family: 'clog', every: [1_000, 4_000] },
   ],
 };

@@ -21,5 +21,6 @@ export const THREE_PARTITIONS: Scenario = {
     { family: 'cut', every: [3_000, 10_000] },
     { family: 'reset', every: [1_000, 5_000] },
     { family: 'clockJump', every: [5_000, 15_000] },
+    { family: 'ambush', every: [2_000, 8_000] },
   ],
 };

@@ -34,5 +34,6 @@ export const THREE_SWARM: Scenario = {
     { family: 'failedAppend', every: [6_000, 25_000] },
     { family: 'failedRead', every: [6_000, 25_000] },
     { family: 'clientCrash', every: [4_000, 15_000] },
+    { family: 'ambush', every: [1_000, 8_000] },
   ],
 };

@@ -2,11 +2,11 @@
  * The house rules, checked on every source file. Each rule is first shown a text that breaks it, so that a rule which
  * finds nothing has been seen to find something.
  */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { deadFiles, RULES } from './tidy/rules.ts';
-import { type Finding, loadSources, parse } from './tidy/source.ts';
+import { deadFiles, lostNames, RULES } from './tidy/rules.ts';
+import { type Finding, loadPages, loadSources, parse } from './tidy/source.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const sources = loadSources(ROOT);
@@ -15,7 +15,7 @@ const sources = loadSources(ROOT);
 const BREAKS: readonly (readonly [rule: string, path: string, text: string])[] = [
   ['imports', 'core/log/a.ts', "import { b } from '../broker/node.ts';"],
   ['imports', 'core/log/a.ts', "import { b } from './b';"],
-  ['imports', 'core/log/a.ts', "import { readFileSync } from 'node:fs';"],
+  ['imports', 'core/log/a.ts', "import { readdirSync, readFileSync } from 'node:fs';"],
   ['imports', 'runtime-sim/a.ts', "import { b } from '../runtime-real/host.ts';"],
   ['imports', 'core/controller/a.ts', "import type { b } from '../raft/raft.ts';"],
   ['imports', 'core/elsewhere/a.ts', ''],
@@ -90,6 +90,14 @@ describe('the rules bite', () => {
     expect(show(deadFiles(pair, ''))).toEqual(['tools/a.ts:1: nothing imports this file and no script starts it']);
     expect(deadFiles(pair, '"bin": "dist/tools/a.js"')).toEqual([]);
   });
+
+  it('a page or a comment that names a file which is not there is out of date', () => {
+    const paths = ['core/log/log.ts'];
+    const lost = (path: string, text: string): string[] => show(lostNames(path, text, paths));
+    expect(lost('README.md', 'one\n`core/log.ts` is the log')).toEqual(['README.md:2: core/log.ts is not there']);
+    expect(lost('core/log/a.ts', '/** See `lag.ts`. */')).toEqual(['core/log/a.ts:1: lag.ts is not there']);
+    expect(lost('core/log/a.ts', '/** See `log.ts`, `log/log.ts`. */ const a = `a.ts`;')).toEqual([]);
+  });
 });
 
 describe('the sources keep the rules', () => {
@@ -99,6 +107,13 @@ describe('the sources keep the rules', () => {
 
   it.each([...RULES])('%s', (_title, rule) => {
     expect(show(sources.flatMap((source) => rule(source)))).toEqual([]);
+  });
+
+  it('every file that is named is there', () => {
+    const paths = [...sources.map(({ path }) => path), 'vitest.config.ts'];
+    for (const name of readdirSync(`${ROOT}examples`)) paths.push(`examples/${name}`);
+    const texts = [...sources, ...loadPages(ROOT)];
+    expect(show(texts.flatMap(({ path, text }) => lostNames(path, text, paths)))).toEqual([]);
   });
 
   it('every file is used', () => {

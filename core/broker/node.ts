@@ -27,14 +27,14 @@ import { bootListening, proceedBoot } from './boot/boot-serve.ts';
 import { createCheckpoints, stepCheckpoints, wakeCheckpoints } from './checkpoints/checkpoints.ts';
 import { stepRemoval, wakeRemoval } from './checkpoints/removal.ts';
 import { acceptConnection, dropConnection, noteSent, pumpConnection, takeFrame } from './connections.ts';
-import { createContact } from './contact.ts';
 import { createControllerCalls, wakeControllerCalls } from './control/controller-calls.ts';
 import { stepController, wakeController } from './control/controller-host.ts';
 import { heartbeatCut } from './control/controller-work.ts';
 import { createLifecycle, wakeLifecycle } from './control/lifecycle.ts';
 import { checkPeers, createPeers, settlePeers, stepPeers, wakePeers } from './control/peers.ts';
 import { createProducerIds } from './control/producer-ids.ts';
-import { harvest, ripen } from './partitions/fetch.ts';
+import { createContact } from './partitions/contact.ts';
+import { harvest, wakeFetch } from './partitions/fetch.ts';
 import { beginAhead } from './partitions/fetch-ahead.ts';
 import { checkSession, createSessions } from './partitions/fetch-sessions.ts';
 import { createFollowers, pumpFollowers, wakeFollowers } from './partitions/followers.ts';
@@ -319,7 +319,7 @@ function wakeMachine(node: Node, env: Env, machine: Waking, out: Outbox): void {
       wakePartition(node, env, machine, out);
       break;
     case 'fetch':
-      ripen(node, machine);
+      wakeFetch(node, env, machine, out);
       break;
     case 'checkpoints':
       wakeCheckpoints(node, env, out);

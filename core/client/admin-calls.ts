@@ -47,6 +47,8 @@ export type AdminRequest =
       readonly partition: number;
       readonly replicas: readonly number[] | null;
     }
+  /** Unclean: whoever is there, though records may be lost; else the preferred replica. */
+  | { readonly kind: 'electLeader'; readonly topic: string; readonly partition: number; readonly isUnclean: boolean }
   | { readonly kind: 'describeTopic'; readonly topic: string }
   /** Which partitions of a topic are on their way to other brokers. */
   | { readonly kind: 'listMoves'; readonly topic: string; readonly partitions: readonly number[] }
@@ -106,6 +108,7 @@ const KEYS = {
   deleteRecords: 21,
   movePartition: 45,
   listMoves: 46,
+  electLeader: 43,
   describeTopic: 75,
   describeConfigs: 32,
   listOffset: 2,
@@ -113,6 +116,9 @@ const KEYS = {
 
 /** The first version of DeleteTopics that takes topics as a structure. */
 const TOPIC_STATES_SINCE = 6;
+/** Kafka's numbers of the kinds of elections. */
+const PREFERRED = 0;
+const UNCLEAN = 1;
 const LATEST = -1;
 const EARLIEST = -2;
 /** Pages are not asked for: this many partitions of one topic are described. */
@@ -175,6 +181,11 @@ export function callAdmin(
       const partitions = [{ partitionIndex, replicas: replicas === null ? null : [...replicas] }];
       const body = { timeoutMs: patienceMs, allowReplicationFactorChange: true, topics: [{ name, partitions }] };
       return callPeer(channel, env, peer, { apiKey: KEYS.movePartition, version, body }, out);
+    }
+    case 'electLeader': {
+      const topicPartitions = [{ topic: request.topic, partitions: [request.partition] }];
+      const body = { electionType: request.isUnclean ? UNCLEAN : PREFERRED, topicPartitions, timeoutMs: patienceMs };
+      return callPeer(channel, env, peer, { apiKey: KEYS.electLeader, version, body }, out);
     }
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
@@ -262,6 +273,11 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const answer = answerBody(event, KEYS.listMoves);
       const moving = answer.topics.flatMap(({ partitions }) => partitions.map((one) => one.partitionIndex));
       return answered(answer.errorCode, answer.errorMessage, { moving });
+    }
+    case 'electLeader': {
+      const { errorCode, replicaElectionResults } = answerBody(event, KEYS.electLeader);
+      const partition = replicaElectionResults[0]?.partitionResult[0];
+      return answered(errorCode || partition?.errorCode, partition?.errorMessage, {});
     }
     case 'describeTopic': {
       const topic = answerBody(event, KEYS.describeTopic).topics[0];

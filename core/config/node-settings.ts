@@ -141,4 +141,11 @@ export const NODE_SETTINGS = {
     default: 'info',
     sentence: 'The least important line that the log still shows.',
   }),
+  'tidemark.watchdog.timeout.ms': int({
+    default: '0',
+    unit: 'ms',
+    min: 0,
+    sentence:
+      'A node that stands still so long is killed by a process beside it, so that its clients notice; 0 for none.',
+  }),
 };

@@ -14,7 +14,8 @@ import {
   type MetadataRecord,
   metadataRecord,
 } from '../metadata/records.ts';
-import { imageFromRecords, snapshotRecords, snapshotSlice } from '../metadata/snapshot.ts';
+import { isSameImage } from '../metadata/same-image.ts';
+import { imageFromRecords, snapshotSlice } from '../metadata/snapshot.ts';
 import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
 import { fenceBroker } from './brokers.ts';
 import { balance, type Duty, electUncleanly } from './duties.ts';
@@ -92,7 +93,7 @@ function loadRecords(
     const loaded = loadBatch(loader, records, provenanceOf(place));
     return 'problem' in loaded ? loaded.problem : loaded.deltas;
   }
-  loading.snapshot ??= draftImage(loader.image);
+  loading.snapshot ??= draftImage(loader.image, loader.pool);
   for (const record of records) {
     const problem = applyRecord(loading.snapshot, record);
     if (problem !== null) return problem;
@@ -162,35 +163,4 @@ function dutyRecords(controller: Controller, nowMs: number, duty: Duty): readonl
 function decodeMetadataProblem(value: Uint8Array): { readonly record: MetadataRecord } | { readonly problem: string } {
   const decoded = decodeMetadataRecord(value);
   return 'problem' in decoded ? { problem: decoded.problem.sentence } : decoded;
-}
-
-/** Whether two images hold the same. Quick where they are one, or have their records in the same order. */
-function isSameImage(a: MetadataImage, b: MetadataImage): boolean {
-  if (a === b) return true;
-  const one = [...snapshotRecords(a)].map(encodeMetadataRecord);
-  const other = [...snapshotRecords(b)].map(encodeMetadataRecord);
-  if (one.length !== other.length) return false;
-  if (one.every((bytes, i) => isSameBytes(bytes, other[i]))) return true;
-  const texts = other.map(textOf).sort();
-  return one
-    .map(textOf)
-    .sort()
-    .every((text, i) => text === texts[i]);
-}
-
-function isSameBytes(a: Uint8Array, b: Uint8Array | undefined): boolean {
-  if (a.length !== b?.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
-}
-
-const CHARACTERS_MAX = 4096;
-
-/** A character for each byte: for comparing, and quick to make. */
-function textOf(bytes: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += CHARACTERS_MAX) {
-    text += String.fromCharCode(...bytes.subarray(at, at + CHARACTERS_MAX));
-  }
-  return text;
 }

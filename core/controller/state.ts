@@ -23,6 +23,7 @@ import { assert } from '../lib/assert.ts';
 import { applyRecord, draftImage, type MetadataDelta, publishDraft } from '../metadata/draft.ts';
 import type { NodeSettings } from '../metadata/effective.ts';
 import { type ConfigResource, type MetadataImage, type Provenance, ResourceType } from '../metadata/image.ts';
+import { createPartitionPool, type PartitionPool } from '../metadata/partition-pool.ts';
 import type { MetadataRecord } from '../metadata/records.ts';
 import { mapEntries } from '../metadata/sharded-map.ts';
 import { collisionKey } from '../metadata/topic-names.ts';
@@ -57,6 +58,8 @@ export interface Controller {
   readonly config: ControllerConfig;
   /** Everything appended so far, committed or not; changed by `replayRecords` alone, in log order. */
   image: MetadataImage;
+  /** Of all images that it makes. */
+  readonly pool: PartitionPool;
   /** Brokers by id; only those that were heard of since this controller became active, or registered before. */
   readonly sessions: Map<number, BrokerSession>;
   /** Names with a dot or an underscore by what they look like in a metric. Follows from `image`. */
@@ -112,6 +115,7 @@ export function createController(
   const controller: Controller = {
     config,
     image,
+    pool: createPartitionPool(),
     sessions: new Map(),
     lookalikes: new Map(),
     dice: seed >>> 0,
@@ -140,7 +144,7 @@ export function replayRecords(
   records: readonly MetadataRecord[],
   provenance: Provenance,
 ): MetadataDelta {
-  const draft = draftImage(controller.image);
+  const draft = draftImage(controller.image, controller.pool);
   for (const record of records) {
     const problem = applyRecord(draft, record);
     assert(problem === null, 'a record of the controller does not fit its own image');

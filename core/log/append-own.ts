@@ -7,10 +7,11 @@
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { dataViewOf } from '../protocol/batch.ts';
-import { appendChecked, WRITES_MAX } from './append.ts';
+import { appendChecked } from './append.ts';
 import { lastEpoch } from './epochs.ts';
 import type { Log } from './state.ts';
 import type { AppendOutcome } from './types.ts';
+import { WRITES_MAX } from './writes.ts';
 
 /** How many more appends the log takes before the disk must answer; 0 while it is not open or is being cut. */
 export function roomOfLog(log: Log): number {

@@ -2,32 +2,27 @@
  * Appending as the leader: the one batch of a Produce request is checked, numbered and handed to the disk.
  *
  * A batch is judged by its header and checksum; its records are read where the header is doubtful (`judge.ts`), and
- * where the topic recompresses. The bytes go
- * on as they came, behind 16 fresh ones (base offset, length, leader epoch), or 61 where the leader stamps its
- * time. All bookkeeping (offsets, indexes, producer state, epochs) moves at once; `cut.ts` takes it back if the
- * disk refuses.
+ * where the topic recompresses. The bytes go on as they came, behind 16 fresh ones (base offset, length, leader epoch),
+ * or 61 where the leader stamps its time. All bookkeeping (offsets, indexes, producer state, epochs) moves at once;
+ * `cut.ts` takes it back if the disk refuses.
  */
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import * as batch from '../protocol/batch.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { lastEpoch, withEpoch } from './epochs.ts';
-import { ask, flushIndexes, openForAppend, unsettle } from './files.ts';
-import { indexBatch, indexEntries, timeEntries } from './index.ts';
+import { scheduleExpiry } from './expiry.ts';
+import { flushIndexes, openForAppend, unsettle } from './files.ts';
+import { indexBatch } from './index.ts';
 import { isDoubtful, judgeRecords } from './judge.ts';
 import { afterAppend, checkSequence, setProducer } from './producers.ts';
 import { recompress } from './recompress.ts';
 import { createRing, pushRecent } from './ring.ts';
 import { rollIfDue, writeEpochs } from './roll.ts';
 import { noteUnsynced, pumpSyncs, writtenEnd } from './settle.ts';
-import { activeSegment, type Log, type Segment, type Write } from './state.ts';
+import { activeSegment, type Log, type Write } from './state.ts';
 import type { AppendOutcome, RecordFault } from './types.ts';
-
-/** Appends that the disk has not answered, at most: beyond that it counts as stalled. */
-export const WRITES_MAX = 65_536;
-
-/** Producers are looked through for expired ones so often at most, ms. */
-export const EXPIRY_INTERVAL_MS = 600_000;
+import { noteWrite, WRITES_MAX } from './writes.ts';
 
 const NO_FAULTS: readonly RecordFault[] = [];
 
@@ -148,7 +143,10 @@ export function appendChecked(
   const segment = activeSegment(log);
   openForAppend(log, segment, out);
   const parts = partsOf(bytes, base, leaderEpoch, isStamped ? env.wallMs : -1);
-  const write = noteAppend(log, env, segment, view, base, next, bytes.length, maxTimestampMs);
+  const write = noteWrite(log, segment, next, null);
+  indexBatch(segment, next - 1, maxTimestampMs, segment.sizeBytes, bytes.length, log.config.indexIntervalBytes);
+  segment.sizeBytes += bytes.length;
+  if (batch.producerId(view, 0) >= 0) noteProducer(log, env, view, write, maxTimestampMs);
   if (leaderEpoch > lastEpoch(log.epochs)) {
     log.epochs = withEpoch(log.shared, log.epochs, leaderEpoch, base);
     log.areEpochsDirty = true;
@@ -189,65 +187,20 @@ function partsOf(bytes: Uint8Array, base: number, leaderEpoch: number, stampMs: 
   return [whole];
 }
 
-/** Moves indexes and producer state on, and keeps what it takes to undo that. */
-function noteAppend(
-  log: Log,
-  env: Env,
-  segment: Segment,
-  view: DataView,
-  base: number,
-  next: number,
-  sizeBytes: number,
-  maxTimestampMs: number,
-): Write {
-  const producerId = batch.producerId(view, 0);
-  const before = producerId < 0 ? undefined : log.producers?.get(producerId);
-  const write: Write = {
-    kind: 'append',
-    ticket: log.ids.ticket + 1, // What `ask` hands out next.
-    segment,
-    position: segment.sizeBytes,
-    base,
-    next,
-    isDone: false,
-    producerId,
-    baseSequence: batch.baseSequence(view, 0),
-    producerEpoch: batch.producerEpoch(view, 0),
-    producerBefore: before ?? null,
-    producersBefore: null,
-    firstTimestampBefore: segment.firstTimestampMs,
-    maxTimestampBefore: segment.maxTimestampMs,
-    maxTimestampOffsetBefore: segment.maxTimestampOffset,
-    sinceIndexBefore: segment.sinceIndexBytes,
-    indexCountBefore: indexEntries(segment),
-    timeCountBefore: timeEntries(segment),
-    lastTimeBefore: segment.lastTimeMs,
-  };
-  const ticket = ask(log, write);
-  assert(ticket === write.ticket, 'a write knows its ticket');
-  log.writes.push(write);
-  indexBatch(segment, next - 1, maxTimestampMs, segment.sizeBytes, sizeBytes, log.config.indexIntervalBytes);
-  segment.sizeBytes += sizeBytes;
-  if (producerId >= 0) noteProducer(log, env, view, producerId, base, next - 1, maxTimestampMs);
-  return write;
-}
-
-function noteProducer(
-  log: Log,
-  env: Env,
-  view: DataView,
-  producerId: number,
-  baseOffset: number,
-  lastOffset: number,
-  timestampMs: number,
-): void {
+/** What is known of the batch's producer moves on; `write` keeps what it takes to undo that. */
+function noteProducer(log: Log, env: Env, view: DataView, write: Write, timestampMs: number): void {
   log.producers ??= new Map();
+  const producerId = batch.producerId(view, 0);
+  const epoch = batch.producerEpoch(view, 0);
   const firstSequence = batch.baseSequence(view, 0);
-  const appended = { firstSequence, lastSequence: batch.lastSequence(view, 0), baseOffset, lastOffset, timestampMs };
+  const lastSequence = batch.lastSequence(view, 0);
+  const { base: baseOffset, next } = write;
   const known = log.producers.get(producerId);
-  const producer = afterAppend(known, batch.producerEpoch(view, 0), appended, env.nowMs);
-  setProducer(log.producers, producerId, producer);
-  if (log.expireAtMs === Infinity) {
-    log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
-  }
+  write.producerId = producerId;
+  write.producerEpoch = epoch;
+  write.baseSequence = firstSequence;
+  write.producerBefore = known ?? null;
+  const appended = { firstSequence, lastSequence, baseOffset, lastOffset: next - 1, timestampMs };
+  setProducer(log.producers, producerId, afterAppend(known, epoch, appended, env.nowMs));
+  scheduleExpiry(log, env.nowMs);
 }

@@ -13,17 +13,18 @@ import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import * as batch from '../protocol/batch.ts';
 import { ErrorCode } from '../protocol/errors.ts';
-import { EXPIRY_INTERVAL_MS, WRITES_MAX } from './append.ts';
 import { lastEpoch, withEpoch } from './epochs.ts';
-import { ask, flushIndexes, openForAppend, removeSegment, unname, unsettle } from './files.ts';
-import { indexBatch, indexEntries, timeEntries } from './index.ts';
-import { afterReplay, setProducer } from './producers.ts';
+import { scheduleExpiry } from './expiry.ts';
+import { flushIndexes, openForAppend, removeSegment, unname, unsettle } from './files.ts';
+import { indexBatch } from './index.ts';
+import { afterReplay, producerBatchAt, setProducer } from './producers.ts';
 import { createRing, pushRecent } from './ring.ts';
 import { rollIfDue, writeEpochs } from './roll.ts';
 import { type Expected, sightBatch } from './scan.ts';
 import { noteUnsynced, pumpSyncs, writtenEnd } from './settle.ts';
 import { activeSegment, createSegment, type Log, type ProducerUndo, type Segment, type Write } from './state.ts';
 import type { FollowerOutcome } from './types.ts';
+import { noteWrite, WRITES_MAX } from './writes.ts';
 
 /** The batches of one append of the disk: a run of `bytes` that lands in one segment. */
 interface Group {
@@ -167,31 +168,7 @@ function takeBatch(
 
 function startGroup(log: Log, segment: Segment, at: number): Group {
   const undo: ProducerUndo[] = [];
-  const write: Write = {
-    kind: 'append',
-    ticket: log.ids.ticket + 1, // What `ask` hands out next.
-    segment,
-    position: segment.sizeBytes,
-    base: log.end,
-    next: log.end,
-    isDone: false,
-    producerId: -1,
-    baseSequence: -1,
-    producerEpoch: -1,
-    producerBefore: null,
-    producersBefore: undo,
-    firstTimestampBefore: segment.firstTimestampMs,
-    maxTimestampBefore: segment.maxTimestampMs,
-    maxTimestampOffsetBefore: segment.maxTimestampOffset,
-    sinceIndexBefore: segment.sinceIndexBytes,
-    indexCountBefore: indexEntries(segment),
-    timeCountBefore: timeEntries(segment),
-    lastTimeBefore: segment.lastTimeMs,
-  };
-  const ticket = ask(log, write);
-  assert(ticket === write.ticket, 'a write knows its ticket');
-  log.writes.push(write);
-  return { write, undo, from: at };
+  return { write: noteWrite(log, segment, log.end, undo), undo, from: at };
 }
 
 /** Hands a group to the disk; it ends at `to` in `bytes`. */
@@ -207,17 +184,9 @@ function noteProducer(log: Log, env: Env, view: DataView, at: number, undo: Prod
   log.producers ??= new Map();
   const known = log.producers.get(producerId);
   undo.push({ producerId, before: known ?? null });
-  const appended = {
-    firstSequence: batch.baseSequence(view, at),
-    lastSequence: batch.lastSequence(view, at),
-    baseOffset: batch.baseOffset(view, at),
-    lastOffset: batch.lastOffset(view, at),
-    timestampMs: batch.maxTimestamp(view, at),
-  };
-  setProducer(log.producers, producerId, afterReplay(known, batch.producerEpoch(view, at), appended, env.nowMs));
-  if (log.expireAtMs === Infinity) {
-    log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
-  }
+  const epoch = batch.producerEpoch(view, at);
+  setProducer(log.producers, producerId, afterReplay(known, epoch, producerBatchAt(view, at), env.nowMs));
+  scheduleExpiry(log, env.nowMs);
 }
 
 /** Once for all batches: epochs, index entries and syncs. */

@@ -11,11 +11,10 @@ import { assert } from '../lib/assert.ts';
 import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { AHEADS_MAX, aheadsUntilMs, dropIdleAheads } from './ahead.ts';
 import { takeAnswer } from './answers.ts';
-import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { endOfEpoch, lastEpoch, withEpoch } from './epochs.ts';
+import { expire } from './expiry.ts';
 import { ask, closeFiles, flushIndexes, openForAppend, takeAsk } from './files.ts';
 import { addTimeEntry } from './index.ts';
-import { expireProducers } from './producers.ts';
 import { shrinkRing } from './ring.ts';
 import { writeEpochs, writeSnapshot } from './roll.ts';
 import { pumpSyncs, settle, unknownEpoch, wantSync, writtenEnd } from './settle.ts';
@@ -161,14 +160,6 @@ export function wakeLog(log: Log, env: Env, out: Outbox, events: LogEvent[]): vo
   }
   if (env.nowMs >= log.expireAtMs) expire(log, env);
   settle(log, out, events);
-}
-
-function expire(log: Log, env: Env): void {
-  log.expireAtMs = Infinity;
-  if (log.producers === null) return;
-  expireProducers(log.producers, env.nowMs, log.config.producerIdExpirationMs);
-  if (log.producers.size === 0) log.producers = null;
-  else log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
 }
 
 /** Asserts the invariants of the log. */

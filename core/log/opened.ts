@@ -3,8 +3,8 @@
  */
 import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
-import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { addDamage, sayFound } from './damage.ts';
+import { scheduleExpiry } from './expiry.ts';
 import { closeFiles, openForAppend, pushTidy, removeSegment } from './files.ts';
 import { LOG_SUFFIX, nameOf, parentOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { type Opening, pushOpening } from './opening.ts';
@@ -52,9 +52,7 @@ export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox,
   log.syncTo = log.end;
   log.snapshotAt = opening.replayFrom;
   log.producers = opening.producers.size === 0 ? null : opening.producers;
-  if (log.producers !== null) {
-    log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
-  }
+  if (log.producers !== null) scheduleExpiry(log, env.nowMs);
   removeStraySnapshots(log, opening, out);
   if (isSame(log, opening)) log.epochsOnDisk = log.epochs;
   else writeEpochs(log, out);

@@ -7,6 +7,7 @@
  * those of Apache Kafka 4.4, with two holes closed that its rules leave (see `checkSequence` and `undoAppend`). A
  * crash loses the entries; they come back from the newest snapshot and the batches after it.
  */
+import { baseOffset, baseSequence, lastOffset, lastSequence, maxTimestamp } from '../protocol/batch.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 
 /** A batch that was appended. */
@@ -17,6 +18,17 @@ export interface ProducerBatch {
   readonly lastOffset: number;
   /** Its largest timestamp, ms. */
   readonly timestampMs: number;
+}
+
+/** The batch that lies at `at` in the bytes of a log. */
+export function producerBatchAt(view: DataView, at: number): ProducerBatch {
+  return {
+    firstSequence: baseSequence(view, at),
+    lastSequence: lastSequence(view, at),
+    baseOffset: baseOffset(view, at),
+    lastOffset: lastOffset(view, at),
+    timestampMs: maxTimestamp(view, at),
+  };
 }
 
 /** What is known of one producer. */
@@ -193,25 +205,26 @@ export function undoAppend(
 
 /**
  * The log was cut and ends at `end`: forgets the batches that are gone. Where all that are kept of a producer are gone,
- * the sequence before them is taken for its last if it wrote more: a client has no more in flight than are kept. Where
- * an epoch began in what was cut, the one before it counts again, and without one nothing is known of the producer.
+ * the sequence before them is taken for its last: a client has no more in flight than are kept. Where an epoch began in
+ * what was cut, the one before it counts again. One that is not known may have written all the same, since snapshots
+ * tell of the last epoch only: what comes late of it stays shut out by the epoch that came after.
  */
 export function cutProducers(producers: Map<number, Producer>, end: number): void {
   for (const [producerId, producer] of producers) {
     const left = cutProducer(producer, end);
-    if (left === null) producers.delete(producerId);
-    else if (left !== producer) producers.set(producerId, left);
+    if (left !== producer) producers.set(producerId, left);
   }
 }
 
-function cutProducer(producer: Producer, end: number): Producer | null {
+function cutProducer(producer: Producer, end: number): Producer {
   const oldest = producer.batches.find((batch) => batch.lastOffset >= end);
   if (oldest === undefined) return producer;
   const batches = producer.batches.filter((batch) => batch.lastOffset < end);
   const lost = sequenceDistance(oldest.firstSequence, producer.lastSequence) + 1;
-  const knownRecords = producer.knownRecords - lost;
-  if (knownRecords <= 0) return producer.earlier === null ? null : cutProducer(producer.earlier, end);
-  const lastSequence = oldest.firstSequence === 0 ? SEQUENCES - 1 : oldest.firstSequence - 1;
+  const knownRecords = Math.max(0, producer.knownRecords - lost);
+  if (knownRecords === 0 && producer.earlier !== null) return cutProducer(producer.earlier, end);
+  const wrapped = knownRecords === 0 ? -1 : SEQUENCES - 1;
+  const lastSequence = oldest.firstSequence === 0 ? wrapped : oldest.firstSequence - 1;
   const isOpen = producer.transactionFirstOffset < end;
   const transactionFirstOffset = isOpen ? producer.transactionFirstOffset : -1;
   return { ...producer, lastSequence, batches, knownRecords, transactionFirstOffset };

@@ -13,7 +13,7 @@ import { flushIndexes } from './files.ts';
 import { INDEX_ENTRY_BYTES, indexBatch, TIME_ENTRY_BYTES } from './index.ts';
 import { type Opening, pushOpening, type SegmentScan } from './opening.ts';
 import { takeFirst, takeLastEntry } from './probe.ts';
-import { afterReplay, setProducer } from './producers.ts';
+import { afterReplay, producerBatchAt, setProducer } from './producers.ts';
 import { type Expected, type Sight, sightBatch } from './scan.ts';
 import type { Log, Segment } from './state.ts';
 import { endSegment, takeBad, takeHunted } from './tail.ts';
@@ -158,11 +158,8 @@ function takeBatch(
   if (epoch >= 0) log.epochs = withEpoch(log.shared, log.epochs, epoch, baseOffset);
   const producerId = batch.producerId(view, at);
   if (producerId < 0 || baseOffset < opening.replayFrom || batch.isControl(view, at)) return;
-  const firstSequence = batch.baseSequence(view, at);
-  const lastSequence = batch.lastSequence(view, at);
-  const replayed = { firstSequence, lastSequence, baseOffset, lastOffset: next - 1, timestampMs };
   const known = opening.producers.get(producerId);
-  const producer = afterReplay(known, batch.producerEpoch(view, at), replayed, env.nowMs);
+  const producer = afterReplay(known, batch.producerEpoch(view, at), producerBatchAt(view, at), env.nowMs);
   setProducer(opening.producers, producerId, producer);
 }
 

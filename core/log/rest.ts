@@ -5,15 +5,16 @@
  * Only a log that closed with nothing to be found out can rest: every index whole, no damage. Taken up again it is what
  * `opening.ts` would have found after a clean stop, and its files are opened by the first append or cold read, which
  * holds their sizes against what is believed here. The bytes are believed only of the very stop that wrote them; who
- * keeps them sees to that (`broker/rested.ts`). A crash leaves none, and then the folder is looked into. What a power
- * loss after the stop brings back, segments below the start of the log, lies there until then and is served to nobody.
+ * keeps them sees to that (`broker/boot/rested.ts`). A crash leaves none, and then the folder is looked into. What a
+ * power loss after the stop brings back, segments below the start of the log, lies there until then and is served to
+ * nobody.
  */
 import { assert } from '../lib/assert.ts';
 import type { Reader } from '../lib/cursor.ts';
 import type { Env } from '../lib/world.ts';
 import type { Writer } from '../lib/writer.ts';
-import { EXPIRY_INTERVAL_MS } from './append.ts';
 import { cutEpochs, type EpochEntry } from './epochs.ts';
+import { scheduleExpiry } from './expiry.ts';
 import { recoveryPoint } from './settle.ts';
 import { decodeSnapshot, encodeSnapshot } from './snapshot.ts';
 import { createSegment, dropBlank, type Log, type Segment } from './state.ts';
@@ -118,7 +119,7 @@ export function openRested(log: Log, env: Env, reader: Reader): boolean {
   dropBlank(log);
   if (producers !== null && producers.size > 0) {
     log.producers = producers;
-    log.expireAtMs = env.nowMs + Math.min(EXPIRY_INTERVAL_MS, log.config.producerIdExpirationMs);
+    scheduleExpiry(log, env.nowMs);
   }
   return true;
 }

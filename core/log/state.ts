@@ -106,11 +106,11 @@ export interface Write {
   readonly base: number;
   next: number;
   isDone: boolean;
-  /** -1 when the batch has no producer, or there are several batches. */
-  readonly producerId: number;
-  readonly baseSequence: number;
-  readonly producerEpoch: number;
-  readonly producerBefore: Producer | null;
+  /** Of a leader's append, and -1 where its batch has no producer. */
+  producerId: number;
+  baseSequence: number;
+  producerEpoch: number;
+  producerBefore: Producer | null;
   /** Of several batches, in their order: what was known of the producer of each. Null for a leader's append. */
   readonly producersBefore: readonly ProducerUndo[] | null;
   readonly firstTimestampBefore: number;

@@ -5,6 +5,13 @@
 import { assert } from '../lib/assert.ts';
 import type { ClusterDraft } from './draft-cluster.ts';
 import type { PartitionImage, TopicImage, TopicsImage } from './image.ts';
+import {
+  knownPartition,
+  type PartitionPool,
+  pooledBrokers,
+  pooledDirectories,
+  rememberPartition,
+} from './partition-pool.ts';
 import type { RecordValue } from './records.ts';
 import { draftDelete, draftGet, draftMap, draftSet, type MapDraft, mapValues, publishMap } from './sharded-map.ts';
 
@@ -30,12 +37,6 @@ interface TopicDraft {
   mayHaveGaps: boolean;
 }
 
-/** Some lists, by slot. Empty before the first new partition. */
-interface Pool {
-  readonly brokers: (readonly number[] | undefined)[];
-  readonly directories: (readonly string[] | undefined)[];
-}
-
 /** The topics in the making. */
 export interface TopicsDraft {
   readonly byId: MapDraft<TopicImage>;
@@ -44,12 +45,9 @@ export interface TopicsDraft {
   /** The one of `touched` that was asked for last: records of one topic mostly stand together. */
   last: TopicDraft | null;
   readonly base: TopicsImage;
-  /** Lists of new partitions that were met last: partitions with the same brokers share theirs. */
-  readonly pool: Pool;
+  /** What was met lately: equal partitions are one object, and partitions with the same brokers share their lists. */
+  readonly pool: PartitionPool;
 }
-
-/** Lists of each kind that one draft remembers: a power of two. */
-const POOL_SLOTS = 256;
 
 const NOBODY: readonly number[] = [];
 const NOWHERE: readonly string[] = [];
@@ -72,15 +70,15 @@ const GAP: PartitionImage = {
 /** The most partitions that one topic may have: a bound against a damaged log. */
 const PARTITIONS_MAX = 1_000_000;
 
-/** Begins; costs nothing. */
-export function draftTopics(base: TopicsImage): TopicsDraft {
+/** Begins; costs nothing. The pool is the writer's, from draft to draft. */
+export function draftTopics(base: TopicsImage, pool: PartitionPool): TopicsDraft {
   return {
     byId: draftMap(base.byId),
     idByName: draftMap(base.idByName),
     touched: new Map(),
     last: null,
     base,
-    pool: { brokers: [], directories: [] },
+    pool,
   };
 }
 
@@ -159,28 +157,36 @@ function named(directories: readonly string[], replicas: readonly number[], clus
   return names;
 }
 
-/**
- * The list that a slot of the pool remembers if it is the same, else a copy of this one, which is remembered in its
- * place: one that was read item by item has room for more, and an image holds hundreds of thousands for years.
- */
-function pooled<T>(pool: (readonly T[] | undefined)[], slot: number, list: readonly T[]): readonly T[] {
-  const known = pool[slot];
-  if (known === undefined || known.length !== list.length) return remember(pool, slot, list);
-  for (let i = 0; i < list.length; i++) if (known[i] !== list[i]) return remember(pool, slot, list);
-  return known;
-}
-
-function remember<T>(pool: (readonly T[] | undefined)[], slot: number, list: readonly T[]): readonly T[] {
-  const copy = list.slice();
-  pool[slot] = copy;
-  return copy;
-}
-
-/** The slot of a list of brokers; one for their directories is the same. */
-function slotOf(numbers: readonly number[]): number {
-  let hash = 0;
-  for (let i = 0; i < numbers.length; i++) hash = Math.imul(hash ^ (numbers[i] as number), 0x01000193);
-  return (hash ^ (hash >>> 15)) & (POOL_SLOTS - 1);
+/** A partition as it is kept: with lists that others have too, and at their size. Those of `before` are that. */
+function kept(
+  { pool }: TopicsDraft,
+  cluster: ClusterDraft | null,
+  fresh: PartitionImage,
+  before: PartitionImage | null,
+): PartitionImage {
+  const brokers = (list: readonly number[], own: readonly number[] | undefined): readonly number[] => {
+    return list === own || list.length === 0 ? list : pooledBrokers(pool, list);
+  };
+  const replicas = brokers(fresh.replicas, before?.replicas);
+  let { directories } = fresh;
+  if (directories !== before?.directories && directories.length > 0) {
+    directories = pooledDirectories(pool, cluster === null ? directories : named(directories, replicas, cluster));
+  }
+  const partition: PartitionImage = {
+    replicas,
+    directories,
+    isr: fresh.isr === fresh.replicas ? replicas : brokers(fresh.isr, before?.isr),
+    removingReplicas: brokers(fresh.removingReplicas, before?.removingReplicas),
+    addingReplicas: brokers(fresh.addingReplicas, before?.addingReplicas),
+    elr: brokers(fresh.elr, before?.elr),
+    lastKnownElr: brokers(fresh.lastKnownElr, before?.lastKnownElr),
+    leader: fresh.leader,
+    leaderRecoveryState: fresh.leaderRecoveryState,
+    leaderEpoch: fresh.leaderEpoch,
+    partitionEpoch: fresh.partitionEpoch,
+  };
+  rememberPartition(pool, partition);
+  return partition;
 }
 
 function isChanged(topic: TopicDraft, partition: number): boolean {
@@ -201,13 +207,10 @@ export function addPartition(
   const { partitions } = topic;
   if (partition > partitions.length) topic.mayHaveGaps = true;
   while (partitions.length < partition) partitions.push(GAP);
-  if (!isChanged(topic, partition)) topic.changed.push(partition);
-  const slot = slotOf(record.replicas);
-  const replicas = pooled(draft.pool.brokers, slot, record.replicas);
-  partitions[partition] = {
-    replicas,
-    directories: pooled(draft.pool.directories, slot, named(record.directories, record.replicas, cluster)),
-    isr: shared(record.isr, replicas),
+  const fresh: PartitionImage = {
+    replicas: record.replicas,
+    directories: record.directories.length === 0 ? NOWHERE : record.directories,
+    isr: shared(record.isr, record.replicas),
     removingReplicas: shared(record.removingReplicas),
     addingReplicas: shared(record.addingReplicas),
     elr: shared(record.eligibleLeaderReplicas),
@@ -217,6 +220,7 @@ export function addPartition(
     leaderEpoch: record.leaderEpoch,
     partitionEpoch: record.partitionEpoch,
   };
+  put(topic, partition, knownPartition(draft.pool, fresh) ?? kept(draft, cluster, fresh, null));
   return null;
 }
 
@@ -228,22 +232,27 @@ export function changePartition(draft: TopicsDraft, record: RecordValue<'Partiti
   if (before === undefined || before === GAP) {
     return `Partition ${record.partitionId} of topic ${topic.name} is changed, but does not exist.`;
   }
-  put(topic, record.partitionId, changedPartition(before, record));
+  const fresh = changedPartition(before, record);
+  put(topic, record.partitionId, knownPartition(draft.pool, fresh) ?? kept(draft, null, fresh, before));
   return null;
 }
 
 function put(topic: TopicDraft, partition: number, after: PartitionImage): void {
   if (!isChanged(topic, partition)) topic.changed.push(partition);
-  topic.partitions[partition] = after;
+  // What is set to what it was is listed as changed all the same, and so it must not be the object that it was.
+  topic.partitions[partition] = after === topic.before?.partitions[partition] ? { ...after } : after;
 }
 
-/** A partition after a change. Setting the leader, even to who it is, begins a new leader epoch. */
+/**
+ * A partition after a change, with lists of the record. Setting the leader, even to who it is, begins a new leader
+ * epoch.
+ */
 export function changedPartition(before: PartitionImage, record: RecordValue<'PartitionChangeRecord'>): PartitionImage {
-  const replicas = record.replicas === null ? before.replicas : record.replicas.slice();
+  const replicas = record.replicas === null ? before.replicas : record.replicas;
   const keepsLeader = record.leader === -2;
   return {
     replicas,
-    directories: record.directories === null ? before.directories : record.directories.slice(),
+    directories: record.directories === null ? before.directories : record.directories,
     isr: record.isr === null ? before.isr : shared(record.isr, replicas),
     removingReplicas: record.removingReplicas === null ? before.removingReplicas : shared(record.removingReplicas),
     addingReplicas: record.addingReplicas === null ? before.addingReplicas : shared(record.addingReplicas),
@@ -282,6 +291,12 @@ function clearTopicElr(draft: TopicsDraft, id: string, partitions: readonly Part
   }
 }
 
+/** Of a topic that grew one by one the list has room for more, which is not to be kept. */
+function topicOf({ name, id, before, partitions }: TopicDraft): TopicImage {
+  const hasGrown = partitions.length !== before?.partitions.length;
+  return { name, id, partitions: hasGrown ? partitions.slice() : partitions };
+}
+
 /** Ends the draft of the topics; a sentence if a topic lacks a partition. */
 export function publishTopics(
   draft: TopicsDraft,
@@ -294,7 +309,7 @@ export function publishTopics(
     let after: TopicImage | null = null;
     if (!topic.isRemoved) {
       const isUntouched = topic.before !== null && topic.changed.length === 0;
-      after = isUntouched ? topic.before : { name: topic.name, id: topic.id, partitions: topic.partitions };
+      after = isUntouched ? topic.before : topicOf(topic);
       if (after !== topic.before && after !== null) draftSet(draft.byId, topic.id, after);
     }
     if (after !== topic.before) deltas.push({ before: topic.before, after, partitions: topic.changed });

@@ -39,6 +39,7 @@ import {
   type ResourceConfig,
   ResourceType,
 } from './image.ts';
+import { createPartitionPool, type PartitionPool } from './partition-pool.ts';
 import type { MetadataRecord, RecordValue } from './records.ts';
 import { draftDelete, draftGet, draftMap, draftSet, type MapDraft, publishMap } from './sharded-map.ts';
 
@@ -69,11 +70,14 @@ export interface MetadataDelta {
   readonly configs: readonly ConfigResource[];
 }
 
-/** Begins the next image; costs nothing until something is written. */
-export function draftImage(before: MetadataImage): MetadataDraft {
+/**
+ * Begins the next image; costs nothing until something is written. `pool` is the writer's, who makes one image after
+ * the other: what is equal in them is one object.
+ */
+export function draftImage(before: MetadataImage, pool: PartitionPool = createPartitionPool()): MetadataDraft {
   return {
     before,
-    topics: draftTopics(before.topics),
+    topics: draftTopics(before.topics, pool),
     cluster: draftCluster(before.cluster),
     access: draftAccess(before),
     configs: draftMap(before.configs),

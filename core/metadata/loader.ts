@@ -6,6 +6,7 @@
  */
 import { applyRecord, draftImage, type MetadataDelta, type MetadataDraft, publishDraft } from './draft.ts';
 import { EMPTY_IMAGE, type MetadataImage, type Provenance } from './image.ts';
+import { createPartitionPool, type PartitionPool } from './partition-pool.ts';
 import type { MetadataRecord } from './records.ts';
 
 /** What has been loaded so far. */
@@ -13,11 +14,13 @@ export interface Loader {
   image: MetadataImage;
   /** The draft of a transaction that has begun and not ended. */
   transaction: MetadataDraft | null;
+  /** Of all its drafts. */
+  readonly pool: PartitionPool;
 }
 
 /** A loader that stands at an image: of a snapshot, or of the empty log. */
 export function createLoader(image: MetadataImage = EMPTY_IMAGE): Loader {
-  return { image, transaction: null };
+  return { image, transaction: null, pool: createPartitionPool() };
 }
 
 /** What a batch changed, or why it does not fit. */
@@ -29,7 +32,7 @@ export type Loaded = { readonly deltas: readonly MetadataDelta[] } | { readonly 
  */
 export function loadBatch(loader: Loader, records: readonly MetadataRecord[], provenance: Provenance): Loaded {
   const deltas: MetadataDelta[] = [];
-  let draft = loader.transaction ?? draftImage(loader.image);
+  let draft = loader.transaction ?? draftImage(loader.image, loader.pool);
   let hasPlain = false;
   const publish = (): string | null => {
     const delta = publishDraft(draft, provenance);
@@ -43,14 +46,14 @@ export function loadBatch(loader: Loader, records: readonly MetadataRecord[], pr
     if (record.kind === 'BeginTransactionRecord') {
       if (loader.transaction !== null) return { problem: 'A metadata transaction begins inside of another.' };
       if (hasPlain) problem = publish();
-      draft = draftImage(loader.image);
+      draft = draftImage(loader.image, loader.pool);
       loader.transaction = draft;
       hasPlain = false;
     } else if (record.kind === 'EndTransactionRecord' || record.kind === 'AbortTransactionRecord') {
       if (loader.transaction === null) return { problem: 'A metadata transaction ends that has not begun.' };
       if (record.kind === 'EndTransactionRecord') problem = publish();
       loader.transaction = null;
-      draft = draftImage(loader.image);
+      draft = draftImage(loader.image, loader.pool);
       hasPlain = record.kind === 'AbortTransactionRecord';
     } else {
       problem = applyRecord(draft, record);

@@ -50,12 +50,13 @@ export function mapGet<V>(map: ShardedMap<V>, key: string): V | undefined {
 
 /** All values, in the order of iteration. */
 export function* mapValues<V>(map: ShardedMap<V>): IterableIterator<V> {
-  for (const shard of map.shards) yield* shard.values();
+  // Of a small map most shards are empty, and to begin with one costs as much as an entry.
+  for (const shard of map.shards) if (shard.size > 0) yield* shard.values();
 }
 
 /** All entries, in the order of iteration. */
 export function* mapEntries<V>(map: ShardedMap<V>): IterableIterator<[string, V]> {
-  for (const shard of map.shards) yield* shard.entries();
+  for (const shard of map.shards) if (shard.size > 0) yield* shard.entries();
 }
 
 /** Begins to change a map; costs nothing until the first write. */

@@ -81,27 +81,33 @@ const HANDED_ON_US = 12_000_000;
 const BEHIND_US = 10_000_000;
 /** The same from when all is well on: nobody looks for another leader, or is cut off. Microseconds. */
 const BEHIND_IN_CALM_US = 2_000_000;
+/** A controller that has been replaced finds out within this: a majority has not fetched, or late. Microseconds. */
+const REPLACED_US = 3_000_000;
 
 /**
  * Since when what was told at `askedUs` may have been so: of several nodes each tells what it has heard last, and one
  * that is cut off, or stood still, has heard nothing since. Once all is well every node that answers has heard of the
  * others, whatever was before.
  */
-export function heardUs({ calmUs, isOfSeveral, holds }: History, askedUs: number): number {
+export function heardUs({ calmUs, isOfSeveral, holds }: History, askedUs: number, behindUs = BEHIND_US): number {
   if (!isOfSeveral) return askedUs;
-  if (calmUs >= 0 && askedUs >= calmUs) return Math.max(0, askedUs - BEHIND_IN_CALM_US);
-  let sinceUs = askedUs - BEHIND_US;
+  if (calmUs >= 0 && askedUs >= calmUs) return Math.max(0, askedUs - Math.min(behindUs, BEHIND_IN_CALM_US));
+  let sinceUs = askedUs - behindUs;
   for (let i = holds.length - 1; i >= 0; i--) {
     const { fromUs, toUs } = holds[i] as History['holds'][number];
-    if (fromUs <= askedUs && (toUs < 0 || toUs >= sinceUs)) sinceUs = Math.min(sinceUs, fromUs - BEHIND_US);
+    if (fromUs <= askedUs && (toUs < 0 || toUs >= sinceUs)) sinceUs = Math.min(sinceUs, fromUs - behindUs);
   }
   return Math.max(0, sinceUs);
 }
 
-/** Whether an answer only tells what somebody believes: a description, or an error. */
-export function isTold({ action, answer }: TopicOperation): boolean {
-  if (answer === null) return false;
-  return answer.error !== ErrorCode.NONE || action.kind === 'describe' || action.kind === 'describeConfigs';
+/**
+ * Since when what an answer says may have been so. A change is made while it is asked for. A description tells what the
+ * node that was asked has heard, an error what the controller believed, which may have been replaced.
+ */
+export function toldUs(history: History, { action, answer, startUs }: TopicOperation): number {
+  if (answer === null) return startUs;
+  if (action.kind === 'describe' || action.kind === 'describeConfigs') return heardUs(history, startUs);
+  return answer.error === ErrorCode.NONE ? startUs : heardUs(history, startUs, REPLACED_US);
 }
 
 /**
@@ -138,7 +144,7 @@ export function topicLives(history: History, isLast: (topicId: string) => boolea
     const { topic, answer, doneUs } = operation;
     const topicId = answer?.error === ErrorCode.NONE ? answer.topicId : undefined;
     if (topicId === undefined) continue;
-    const startUs = isTold(operation) ? heardUs(history, operation.startUs) : operation.startUs;
+    const startUs = toldUs(history, operation);
     const life = lives.get(topicId) ?? { topic, bornUs: -1, firstSeenUs: doneUs, lastSeenUs: startUs };
     life.firstSeenUs = Math.min(life.firstSeenUs, doneUs);
     life.lastSeenUs = isLast(topicId) ? Number.POSITIVE_INFINITY : Math.max(life.lastSeenUs, startUs);

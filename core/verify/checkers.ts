@@ -8,6 +8,7 @@
 import { cutBound, type TopicLife, topicLives } from './administration.ts';
 import { findDeletedReads, findStaleTopics, findStarts } from './comings-and-goings.ts';
 import { type Complaint, type History, partitionText, type Send } from './history.ts';
+import { lossesOfRead, lossesOfSend } from './losses.ts';
 import { findMetadataBreaks } from './metadata.ts';
 import { findIdleSettings } from './settings-in-effect.ts';
 
@@ -91,6 +92,7 @@ function findLostWrites(facts: Facts): Violation[] {
     const bound = facts.bounds[partition] ?? 0;
     const instead = log.get(send.offset);
     if (isThere || (instead === undefined && bound > 0 && send.offset < bound)) continue;
+    if (lossesOfSend(facts.history, partition, send) > 0) continue;
     const what = instead === undefined ? 'nothing is there' : `value ${instead} is there`;
     const sentence = `value ${send.value} was acknowledged at ${nameOf(facts, partition)}@${send.offset}; ${what}`;
     report(found, 'lost-write', 1, partition, sentence);
@@ -108,34 +110,43 @@ function findLostReads(facts: Facts): Violation[] {
     if (session === undefined || log === undefined) continue;
     const offset = reads.offset[i] as number;
     if (log.has(offset) || offset < (facts.bounds[session.partition] ?? 0)) continue;
+    if (lossesOfRead(facts.history, session.partition, offset, reads.askedEpoch[i] as number) > 0) continue;
     const sentence = `value ${reads.value[i]} was read at ${nameOf(facts, session.partition)}@${offset} and is gone`;
     report(found, 'lost-read', 3, session.partition, sentence);
   }
   return found;
 }
 
-/** Promise 2. Whoever looks at an offset, and whenever, sees one value. */
+/**
+ * Promise 2. Whoever looks at an offset, and whenever, sees one value. Where an unclean election has taken that value,
+ * another one may come, and is there for ever then: each such time is judged by itself.
+ */
 function findInconsistentOffsets(facts: Facts): Violation[] {
   const found: Violation[] = [];
   const { reads, sessions, sends } = facts.history;
-  const seen = facts.history.partitions.map(() => new Map<number, number>());
-  const look = (partition: number, offset: number, value: number, how: string): void => {
-    const values = seen[partition];
-    const before = values?.get(offset);
-    if (before === undefined) values?.set(offset, value);
+  const seen = facts.history.partitions.map((): Map<number, number>[] => []);
+  const look = (partition: number, losses: number, offset: number, value: number, how: string): void => {
+    const times = seen[partition] ?? [];
+    const values = times[losses] ?? new Map<number, number>();
+    times[losses] = values;
+    const before = values.get(offset);
+    if (before === undefined) values.set(offset, value);
     else if (before !== value) {
       const sentence = `${nameOf(facts, partition)}@${offset} held value ${before} and value ${value} (${how})`;
       report(found, 'inconsistent-offsets', 2, partition, sentence);
     }
   };
   for (let i = 0; i < reads.session.length; i++) {
-    const session = sessions[reads.session[i] as number];
-    if (session !== undefined) look(session.partition, reads.offset[i] as number, reads.value[i] as number, 'read');
+    const partition = sessions[reads.session[i] as number]?.partition ?? -1;
+    const offset = reads.offset[i] as number;
+    const losses = lossesOfRead(facts.history, partition, offset, reads.askedEpoch[i] as number);
+    look(partition, losses, offset, reads.value[i] as number, 'read');
   }
   for (const send of sends) {
     if (send.outcome !== 'acknowledged' || send.offset < 0 || send.acks !== -1) continue;
     const partition = facts.finalOf[send.partition] ?? send.partition;
-    if (send.sentUs >= sureUs(facts, partition)) look(partition, send.offset, send.value, 'acknowledged');
+    if (send.sentUs < sureUs(facts, partition)) continue;
+    look(partition, lossesOfSend(facts.history, partition, send), send.offset, send.value, 'acknowledged');
   }
   return found;
 }

@@ -9,6 +9,7 @@
  * *incarnation* of that slot for each topic id, in which readers find what they find.
  */
 import type { CutRecords, TopicOperation } from './administration.ts';
+import type { Loss } from './losses.ts';
 
 /** A partition that takes part. */
 export interface HistoryPartition {
@@ -95,6 +96,8 @@ export interface History {
   readonly complaints: Complaint[];
   /** Partitions whose bytes were damaged behind the node's back: losses there are beyond what was promised. */
   readonly damaged: Set<number>;
+  /** Unclean elections that were allowed, in the order in which they took effect. */
+  readonly losses: Loss[];
   /** What administrators did to topics and learnt of them, in the order of asking. */
   readonly operations: TopicOperation[];
   /** Requests to delete records, in the order of asking. */
@@ -117,6 +120,7 @@ export function createHistory(partitions: readonly HistoryPartition[], isOfSever
     reads: { session: [], offset: [], value: [], highWatermark: [], atUs: [], attributes: [], askedEpoch: [] },
     complaints: [],
     damaged: new Set(),
+    losses: [],
     operations: [],
     cuts: [],
     downsUs: [],

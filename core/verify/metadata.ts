@@ -13,11 +13,10 @@ import { ErrorCode } from '../protocol/errors.ts';
 import {
   type ConfigText,
   expiryUs,
-  heardUs,
-  isTold,
   type TopicAction,
   type TopicAnswer,
   type TopicOperation,
+  toldUs,
 } from './administration.ts';
 import type { Complaint, History } from './history.ts';
 
@@ -73,7 +72,7 @@ function movesOf(history: History, operations: readonly TopicOperation[]): Move[
   const moves: Move[] = [];
   for (const operation of operations) {
     const { action, doneUs, answer, unsureAttempts } = operation;
-    const startUs = isTold(operation) ? heardUs(history, operation.startUs) : operation.startUs;
+    const startUs = toldUs(history, operation);
     if (answer !== null) moves.push({ move: moves.length, twin: -1, action, startUs, endUs: doneUs, answer });
     const endUs = doneUs < 0 ? Number.POSITIVE_INFINITY : expiryUs(history, operation.startUs, doneUs);
     for (let i = 0; i < unsureAttempts; i++) {

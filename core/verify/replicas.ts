@@ -5,10 +5,12 @@
  * An onlooker reports what it sees of a replica as often as it likes; what it reports is true at one moment, between
  * two steps of the node. Logs are known by a name, the metadata log among them. Plain data; a judge remembers, of each
  * log, who led each epoch, how far anybody said that it is committed, and of each node what it said last. A node's life
- * is a number that grows with each start.
+ * is a number that grows with each start. An unclean election ends the promise for what its leader lacks, and for
+ * nothing else (`losses.ts`).
  */
 import { baseOffset, dataViewOf, nextOffset } from '../protocol/batch.ts';
 import type { Complaint } from './history.ts';
+import { keptBelow, type Loss } from './losses.ts';
 
 /** What is seen of one replica of one log. */
 export interface ReplicaSight {
@@ -24,6 +26,10 @@ export interface ReplicaSight {
   readonly end: number;
   /** -1 for unknown. */
   readonly highWatermark: number;
+  /** When it was seen, microseconds. */
+  readonly atUs: number;
+  /** Of a leader that came by an unclean election, where that was allowed: the partition, in the history. Else -1. */
+  readonly lossy: number;
 }
 
 /** The latest that a node said of a log: of epochs in any life where they are kept, of watermarks in this one. */
@@ -35,39 +41,81 @@ interface Last {
 
 /** What is remembered of one log. */
 interface JudgedLog {
-  readonly leaders: Map<number, number>;
+  readonly leaders: Map<number, { readonly node: number; readonly life: number }>;
   readonly last: Map<number, Last>;
   /** By epoch: the highest watermark that anybody has shown who knew of that epoch and of no later one. */
   readonly committed: Map<number, number>;
+  /** When a leader's watermark has moved last; -1 for never. */
+  committedUs: number;
+  readonly losses: Loss[];
 }
 
 /** The memory. */
 export interface ReplicaJudge {
   readonly logs: Map<string, JudgedLog>;
+  /** Of all logs. */
+  readonly losses: Loss[];
 }
 
-/** Nothing was seen. */
-export function createReplicaJudge(): ReplicaJudge {
-  return { logs: new Map() };
+/** Nothing was seen. What unclean elections take is added to `losses`. */
+export function createReplicaJudge(losses: Loss[]): ReplicaJudge {
+  return { logs: new Map(), losses };
 }
+
+/** What unclean elections have taken of a log. */
+export function lossesOfLog({ logs }: ReplicaJudge, log: string): readonly Loss[] {
+  return logs.get(log)?.losses ?? NO_LOSSES;
+}
+
+const NO_LOSSES: readonly Loss[] = [];
 
 /** Epochs of one log that may have a leader, at most: more means that nobody ever leads for long. */
 export const EPOCHS_MAX = 100_000;
 
 /** Takes what was seen; what is wrong with it, in words, or null. */
 export function seeReplica(judge: ReplicaJudge, sight: ReplicaSight): Complaint | null {
-  const log = judge.logs.get(sight.log) ?? { leaders: new Map(), last: new Map(), committed: new Map() };
+  const log = judge.logs.get(sight.log) ?? createJudgedLog();
   judge.logs.set(sight.log, log);
-  const found = judgeEpoch(log, sight) ?? judgeWatermark(log, sight) ?? judgeLeader(log, sight);
+  if (sight.lossy >= 0 && sight.isLeader && !log.leaders.has(sight.epoch)) admitLoss(judge, log, sight);
   const before = log.last.get(sight.node);
-  const shown = before?.life === sight.life ? before.highWatermark : -1;
+  const isSameLife = before?.life === sight.life;
+  const shown = isSameLife ? keptBelow(log.losses, before.epoch, sight.epoch, before.highWatermark) : -1;
+  const found = judgeEpoch(log, sight) ?? judgeWatermark(shown, sight) ?? judgeLeader(log, sight);
   log.last.set(sight.node, {
     life: sight.life,
     epoch: Math.max(sight.epoch, before?.epoch ?? -1),
     highWatermark: Math.max(sight.highWatermark, shown),
   });
-  log.committed.set(sight.epoch, Math.max(log.committed.get(sight.epoch) ?? -1, sight.highWatermark));
+  noteCommitted(log, sight);
   return found;
+}
+
+function createJudgedLog(): JudgedLog {
+  return { leaders: new Map(), last: new Map(), committed: new Map(), committedUs: -1, losses: [] };
+}
+
+/** From now on what earlier leaders have committed from this leader's end on is promised no more. */
+function admitLoss({ losses }: ReplicaJudge, log: JudgedLog, { lossy: partition, epoch, end }: ReplicaSight): void {
+  let toOffset = end;
+  for (const [earlier, highWatermark] of log.committed)
+    if (earlier < epoch) toOffset = Math.max(toOffset, highWatermark);
+  const loss: Loss = { partition, epoch, fromOffset: end, toOffset, committedUs: log.committedUs };
+  log.losses.push(loss);
+  losses.push(loss);
+}
+
+/** A leader that has been replaced and does not know it may go on committing for a while. */
+function noteCommitted(log: JudgedLog, { epoch, highWatermark, isLeader, atUs }: ReplicaSight): void {
+  const before = log.committed.get(epoch) ?? -1;
+  if (highWatermark <= before) return;
+  log.committed.set(epoch, highWatermark);
+  if (!isLeader) return;
+  log.committedUs = atUs;
+  for (const loss of log.losses) {
+    if (epoch >= loss.epoch) continue;
+    loss.toOffset = Math.max(loss.toOffset, highWatermark);
+    loss.committedUs = atUs;
+  }
 }
 
 function complaint(checker: string, promise: number, sentence: string): Complaint {
@@ -82,15 +130,15 @@ function judgeEpoch({ last }: JudgedLog, { log, node, life, epoch, isEpochKept }
   return complaint('epoch-regression', 2, sentence);
 }
 
-function judgeWatermark({ last }: JudgedLog, sight: ReplicaSight): Complaint | null {
-  const { log, node, life, end, highWatermark } = sight;
+/** `shown`: what the node has said last, in this life, and is still to be so; -1 for nothing. */
+function judgeWatermark(shown: number, sight: ReplicaSight): Complaint | null {
+  const { log, node, end, highWatermark } = sight;
   if (highWatermark > end) {
     const sentence = `node ${node} says that ${log} is committed up to ${highWatermark}, and it ends at ${end}`;
     return complaint('watermark-ahead', 3, sentence);
   }
-  const before = last.get(node);
-  if (before?.life !== life || highWatermark < 0 || highWatermark >= before.highWatermark) return null;
-  const course = `went back from ${before.highWatermark} to ${highWatermark}`;
+  if (highWatermark < 0 || highWatermark >= shown) return null;
+  const course = `went back from ${shown} to ${highWatermark}`;
   const sentence = `the high watermark of ${log} on node ${node} ${course}`;
   return complaint('watermark-regression', 3, sentence);
 }
@@ -101,18 +149,20 @@ function judgeWatermark({ last }: JudgedLog, sight: ReplicaSight): Complaint | n
  * nothing itself.
  */
 function judgeLeader(judged: JudgedLog, sight: ReplicaSight): Complaint | null {
-  const { log, node, epoch, end, isLeader } = sight;
+  const { log, node, life, epoch, end, isLeader } = sight;
   if (!isLeader || epoch < 0) return null;
   const known = judged.leaders.get(epoch);
-  if (known === node) return null;
+  if (known?.node === node && known.life === life) return null;
   if (known !== undefined) {
-    return complaint('two-leaders', 2, `nodes ${known} and ${node} both led ${log} in epoch ${epoch}`);
+    const who = known.node === node ? `two lives of node ${node}` : `nodes ${known.node} and ${node}`;
+    return complaint('two-leaders', 2, `${who} both led ${log} in epoch ${epoch}`);
   }
   if (judged.leaders.size >= EPOCHS_MAX) return complaint('endless', 6, `${log} has had ${EPOCHS_MAX} leaders`);
-  judged.leaders.set(epoch, node);
+  judged.leaders.set(epoch, { node, life });
   let committed = -1;
   for (const [before, highWatermark] of judged.committed) {
-    if (before < epoch) committed = Math.max(committed, highWatermark);
+    if (before >= epoch) continue;
+    committed = Math.max(committed, keptBelow(judged.losses, before, epoch, highWatermark));
   }
   if (end >= committed) return null;
   const sentence = `node ${node} came to lead ${log} in epoch ${epoch} and ends at ${end}`;

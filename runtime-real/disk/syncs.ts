@@ -1,6 +1,9 @@
 /**
  * The queue of syncs: the oldest first, at most SYNCS_MAX at once.
  *
+ * One is begun once what was sent in the same turn has left: waking a thread of the pool may take the processor from
+ * us, and other nodes sync what they are sent meanwhile.
+ *
  * They run in libuv's pool, which has four threads and which reads share: the cap leaves one of them free. A crash
  * forgets the queue; nothing in it had been promised to anyone.
  */
@@ -34,6 +37,7 @@ export function createSyncs(system: FileSystem): Syncs {
   let waiting: Waiting[] = [];
   let head = 0;
   let running = 0;
+  let isStarting = false;
   const idleness = createIdleness(() => running === 0 && head === waiting.length);
 
   function startMore(): void {
@@ -56,7 +60,13 @@ export function createSyncs(system: FileSystem): Syncs {
 
   function enqueue(call: Waiting['call'], descriptor: number, done: SyncDone): void {
     waiting.push({ call, descriptor, done });
-    startMore();
+    if (isStarting) return;
+    isStarting = true;
+    // Microtasks come behind what waits for `process.nextTick`, which sends.
+    queueMicrotask(() => {
+      isStarting = false;
+      startMore();
+    });
   }
 
   return {

@@ -3,7 +3,9 @@
  * until the world is healed.
  *
  * crash, powerLoss: a number of effects is drawn, after which the node's process (or machine) is gone, between any two
- * effects of one step. recoveryCrash: the same, soon after a start and again and again. cleanStop: the operator stops
+ * effects of one step. ambush: a node dies so when it next takes a path that is rare in this run, or another node does:
+ * what goes wrong seldom is to be undone, or kept, by whatever comes next.
+ * recoveryCrash: the same, soon after a start and again and again. cleanStop: the operator stops
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
  * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
  * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks
@@ -74,6 +76,9 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'clog':
     case 'narrow':
       return strikeLinks(world, troubles, trouble);
+    case 'ambush':
+      troubles.ambushes = 1;
+      return false; // It counts when it is sprung.
     case 'recoveryCrash':
       return false;
     case 'diskLoss':
@@ -105,6 +110,7 @@ type NodeFamily = Exclude<
   | 'clog'
   | 'narrow'
   | 'recoveryCrash'
+  | 'ambush'
   | BetrayalFamily
 >;
 
@@ -197,6 +203,26 @@ function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: n
   node.crashTakesPower = takesPower;
   return true;
 }
+
+/** And one in an ambush within one of these. */
+const AMBUSH_EFFECTS_MAX: readonly number[] = [3, 12, 60];
+
+/** A node has taken a step: if it was a rare one, and somebody waits for that, it is not to come far. */
+export function springAmbush(world: World, troubles: Troubles, actor: Actor): void {
+  const isRare = world.rarity.steps > troubles.rareSteps;
+  troubles.rareSteps = world.rarity.steps;
+  if (!isRare || troubles.ambushes === 0 || troubles.isHealed) return;
+  troubles.ambushes = 0;
+  const { dice } = world;
+  const isAnother = chance(dice, SITE.nodeCrash, AMBUSH, 300_000);
+  const node = isAnother ? actorOf(world, pick(dice, SITE.nodeCrash, AMBUSH, troubles.nodes)) : actor;
+  const takesPower = chance(dice, SITE.nodeCrash, AMBUSH, 400_000);
+  if (!planCrash(world, node, takesPower, pick(dice, SITE.nodeCrash, AMBUSH, AMBUSH_EFFECTS_MAX))) return;
+  troubles.struck.set('ambush', (troubles.struck.get('ambush') ?? 0) + 1);
+}
+
+/** Keys the dice of ambushes; no node has this number. */
+const AMBUSH = 3_000;
 
 /** A checkpoint of the metadata; the log behind the older of two reaches back to it. */
 const CHECKPOINT = /__cluster_metadata-0\/.*\.checkpoint$/;

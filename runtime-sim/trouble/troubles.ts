@@ -26,6 +26,9 @@ export interface Troubles {
   readonly nodes: readonly number[];
   /** How often each family struck. */
   readonly struck: Map<Family, number>;
+  /** Ambushes that were laid, and how many rare steps there were when they were last looked at. */
+  ambushes: number;
+  rareSteps: number;
   /** Nothing strikes any more. */
   isHealed: boolean;
   /** By the number that stands in the queue. */

@@ -1,7 +1,7 @@
 /** What all client processes of a run share: the history that they write, and what an onlooker counts and knows. */
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { TopicOperation } from '../../core/verify/administration.ts';
-import type { History } from '../../core/verify/history.ts';
+import type { History, Send } from '../../core/verify/history.ts';
 
 /** A topic as administrators were last told of it. */
 export interface BoardTopic {
@@ -16,6 +16,8 @@ export interface Observer {
   readonly time: { readonly nowUs: number };
   /** Says that a rare path was taken. */
   readonly reached: (mark: string) => void;
+  /** Says that a send is acknowledged. */
+  readonly acknowledged: (send: Send) => void;
   /** Producers so far: each life of a producing client is another one. */
   producers: number;
   /** Batches that final readers saw and that held an acknowledged record. */
@@ -35,11 +37,13 @@ export function createObserver(
   history: History,
   time: { readonly nowUs: number },
   reached: (mark: string) => void,
+  acknowledged: (send: Send) => void = () => {},
 ): Observer {
   return {
     history,
     time,
     reached,
+    acknowledged,
     producers: 0,
     acknowledgedBatches: 0,
     openSends: 0,

@@ -1,6 +1,7 @@
 /**
- * A process that makes the topic that is always there, in a cluster whose nodes are just coming up: it asks until it is
- * told that the topic is there. A crash forgets that it has; the next life asks again.
+ * A process that asks for one thing until it is told that it is done: for the topic that is always there, in a cluster
+ * whose nodes are just coming up, or for the election of a leader. A crash forgets that it has; the next life asks
+ * again.
  */
 import {
   type Admin,
@@ -12,16 +13,17 @@ import {
   createAdmin,
   stepAdmin,
 } from '../../core/client/admin.ts';
+import type { AdminRequest } from '../../core/client/admin-calls.ts';
 import { createIds } from '../../core/lib/ids.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { asAnyMachine } from '../actor.ts';
 
-/** What is to be there. */
+/** What is asked for. */
 export interface PreparingOptions {
-  readonly topic: string;
-  readonly partitions: number;
-  readonly replicas: number;
+  readonly request: AdminRequest;
+  /** The error that says that it was done before. */
+  readonly doneError: number;
   readonly admin: Omit<AdminOptions, 'ids' | 'seed'>;
 }
 
@@ -59,18 +61,17 @@ function step(state: Preparing, env: Env, input: Input, out: Outbox): void {
     default:
   }
   if (env.nowMs >= state.askAtMs) {
-    const { topic, partitions, replicas } = state.options;
     state.askAtMs = Number.POSITIVE_INFINITY;
-    askAdmin(state.admin, env, { kind: 'createTopic', topic, partitions, replicationFactor: replicas, configs: [] });
+    askAdmin(state.admin, env, state.options.request);
   }
   if (input.kind !== 'start') stepAdmin(state.admin, env, { kind: 'wake' }, out, events);
   for (const { error } of events) {
-    if (error === ErrorCode.NONE || error === ErrorCode.TOPIC_ALREADY_EXISTS) state.isDone = true;
+    if (error === ErrorCode.NONE || error === state.options.doneError) state.isDone = true;
     else state.askAtMs = env.nowMs + REST_MS;
   }
 }
 
-/** Whether the topic is known to be there. */
+/** Whether it is known to be done. */
 export function isPrepared(state: unknown): boolean {
   return (state as Preparing).isDone;
 }

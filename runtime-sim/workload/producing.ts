@@ -155,6 +155,7 @@ function settle(state: Producing, event: ProducerEvent): void {
   if (event.kind === 'acknowledged') {
     send.outcome = 'acknowledged';
     send.offset = event.offset;
+    observer.acknowledged(send);
     return;
   }
   send.outcome = event.maybeWritten ? 'unknown' : 'failed';

@@ -11,7 +11,8 @@
  * simulator has damaged it steps over what the node refuses to serve.
  *
  * In a slot, where topics come and go and records are deleted, every topic id has sessions of its own, which begin with
- * the first batch; to find no topic or to be out of range is no failure there.
+ * the first batch; to find no topic or to be out of range is no failure there. Nor is it to be out of range where an
+ * unclean election has taken what was read.
  */
 
 import { knownEpoch } from '../../core/client/metadata.ts';
@@ -32,6 +33,7 @@ import { attributes, dataViewOf } from '../../core/protocol/batch.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { readRecords } from '../../core/protocol/records.ts';
 import { addRead, beginSession, complain, incarnationOf } from '../../core/verify/history.ts';
+import { mayBeBeyond } from '../../core/verify/losses.ts';
 import { asAnyMachine } from '../actor.ts';
 import type { Observer } from './observer.ts';
 import { decodeValue } from './values.ts';
@@ -279,7 +281,9 @@ function takeError(
     seekReader(line.reader, line.reader.position + 1);
     return;
   }
-  if (history.partitions[partition]?.isSlot === true && isOfComingAndGoing(event.error)) {
+  const { position } = line.reader;
+  const isLost = event.error === ErrorCode.OFFSET_OUT_OF_RANGE && mayBeBeyond(history, partition, position);
+  if (isLost || (history.partitions[partition]?.isSlot === true && isOfComingAndGoing(event.error))) {
     stopReader(line.reader, env, out);
     line.againAtMs = env.nowMs + REST_AFTER_ERROR_MS;
     return;
@@ -289,7 +293,7 @@ function takeError(
     checker: isDamaged ? 'damage' : event.error === ErrorCode.CORRUPT_MESSAGE ? 'corrupt-read' : 'reader-failed',
     promise: 3,
     partition,
-    sentence: `a reader of ${where} at ${line.reader.position} was told ${event.error}: ${event.message}`,
+    sentence: `a reader of ${where} at ${position} was told ${event.error}: ${event.message}`,
   });
   stopReader(line.reader, env, out);
   line.againAtMs = env.nowMs + REST_AFTER_ERROR_MS;

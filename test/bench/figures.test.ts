@@ -16,6 +16,7 @@ describe('figures', () => {
     expect(median([4, 1, 3, 2])).toBe(2.5);
     expect(median([9, 1, 5])).toBe(5);
     expect(spread([8, 10, 12])).toBe(0.4);
+    expect(spread([0, 0, 0])).toBe(0);
   });
 
   it('the ratio is taken pair by pair, so that a slow minute falls on both', () => {

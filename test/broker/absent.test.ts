@@ -1,7 +1,7 @@
 /** What the others tell of a leader that has gone: nothing before it is replaced, and its address a while longer. */
 import { describe, expect, test } from 'vitest';
-import { HOLD_MS, LINGER_MS } from '../../core/broker/absent.ts';
 import { activeController } from '../../core/broker/control/controller-calls.ts';
+import { HOLD_MS, LINGER_MS } from '../../core/broker/partitions/absent.ts';
 import { ToyCluster } from './cluster.ts';
 
 const TOPIC = 'orders';

@@ -11,7 +11,7 @@ import {
   parseMetaProperties,
   parsePartitionMetadata,
   randomUuid,
-} from '../../core/broker/files.ts';
+} from '../../core/broker/checkpoints/files.ts';
 import { isUuid } from '../../core/lib/uuid.ts';
 
 const ID = 'Rb7sP1xVQ2uQWm0jvW5b4A';

@@ -84,6 +84,21 @@ describe('a record of a topic with three replicas', () => {
     for (const id of cluster.living) expect(highWatermarkOf(partitionAt(cluster, id))).toBe(1);
   });
 
+  test('goes to a follower along with what else came in the same turn, in one answer', () => {
+    const cluster = replicated();
+    const leader = leaderOf(cluster);
+    const followers = cluster.living.filter((id) => id !== leader);
+    const appends = (id: number) =>
+      cluster.world(id).log.filter((line) => /^append .*orders-0.*\.log/.test(line)).length;
+    const before = followers.map(appends);
+    const [one, two] = [cluster.connect(leader), cluster.connect(leader)];
+    cluster.world(leader).send(one, KEY.produce, 9, produceBody(0, batchOf(['a'])));
+    cluster.world(leader).send(two, KEY.produce, 9, produceBody(0, batchOf(['b'])));
+    cluster.pass(200);
+    for (const id of followers) expect(partitionAt(cluster, id).log.end).toBe(2);
+    expect(followers.map(appends)).toEqual(before.map((count) => count + 1));
+  });
+
   test('is there when its leader has died and another leads', () => {
     const cluster = replicated();
     const first = leaderOf(cluster);

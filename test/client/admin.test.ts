@@ -143,6 +143,17 @@ describe('an administrator', () => {
     expect(question).toMatchObject({ error: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, unsureAttempts: 0 });
   });
 
+  it('asks for a leader, preferred or not, and hears of partitions that have one', () => {
+    const scene = new Scene();
+    const made = { kind: 'createTopic', topic: 'x', partitions: 1, replicationFactor: 1, configs: [] } as const;
+    expect(scene.ask(made).error).toBe(ErrorCode.NONE);
+    for (const isUnclean of [true, false]) {
+      const elect = { kind: 'electLeader', topic: 'x', partition: 0, isUnclean } as const;
+      expect(scene.ask(elect).error).toBe(ErrorCode.ELECTION_NOT_NEEDED);
+      expect(scene.ask({ ...elect, topic: 'y' }).error).toBe(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION);
+    }
+  });
+
   it('ends every open question when it is stopped', () => {
     const scene = new Scene();
     const { admin, events, world } = scene;

@@ -1,62 +1,18 @@
 /** A reader in a rack: it reads where the leader sends it, and goes back when that comes to nothing. */
 import { expect, test } from 'vitest';
-import {
-  checkReader,
-  createReader,
-  type Reader,
-  type ReaderEvent,
-  type ReaderOptions,
-  readerDeadlineMs,
-  stepReader,
-} from '../../core/client/reader.ts';
-import { createIds } from '../../core/lib/ids.ts';
+import type { ReaderOptions } from '../../core/client/reader.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
-import { encodeBatch, readRecords } from '../../core/protocol/records.ts';
-import { createToy, PORT, partitionOf, run, type Toy, takeDown } from './toy-cluster.ts';
-import { append, codecs, endOf } from './toy-log.ts';
+import { encodeBatch } from '../../core/protocol/records.ts';
+import { type Reading, startReading } from './reading.ts';
+import { createToy, partitionOf, run, type Toy, takeDown } from './toy-cluster.ts';
+import { append, endOf } from './toy-log.ts';
 
 const FETCH = 1;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
-interface Reading {
-  readonly reader: Reader;
-  readonly values: string[];
-  readonly events: ReaderEvent[];
-}
-
-function startReading(toy: Toy, options: Partial<ReaderOptions> = {}): Reading {
-  const reader = createReader({
-    clientId: 'test',
-    ids: createIds(),
-    bootstrap: [0, 1].map((n) => ({ host: 'toy', port: PORT + n })),
-    topic: 't',
-    partition: 0,
-    from: 'earliest',
-    isolation: 'readUncommitted',
-    maxWaitMs: 100,
-    minBytes: 1,
-    maxBytes: 1_000_000,
-    requestTimeoutMs: 700,
-    rack: 'near',
-    seed: 5,
-    ...options,
-  });
-  const events: ReaderEvent[] = [];
-  const values: string[] = [];
-  toy.machines.push({
-    step: (env, input, out) => {
-      const before = events.length;
-      if ('connection' in input || input.kind === 'wake') stepReader(reader, env, input as never, out, events);
-      for (const event of events.slice(before)) {
-        if (event.kind !== 'batch') continue;
-        for (const { value } of readRecords(event.bytes, codecs)) values.push(decoder.decode(value ?? undefined));
-      }
-    },
-    deadlineMs: () => readerDeadlineMs(reader),
-    check: () => checkReader(reader),
-  });
-  return { reader, values, events };
+/** A reader in the rack of the second broker. */
+function readNearby(toy: Toy, options: Partial<ReaderOptions> = {}): Reading {
+  return startReading(toy, { maxWaitMs: 100, rack: 'near', ...options });
 }
 
 function fill(toy: Toy, count: number): void {
@@ -80,7 +36,7 @@ function fetchesAt(toy: Toy, broker: number): RequestOf<1>[] {
 test('a reader that says its rack is sent to the replica there, and reads on from it', () => {
   const toy = createToy({ brokers: 2, nearby: { broker: 1, rack: 'near', end: 1_000 } });
   fill(toy, 12);
-  const { values } = startReading(toy);
+  const { values } = readNearby(toy);
   run(toy, 3_000);
   fill(toy, 3);
   run(toy, 6_000);
@@ -92,7 +48,7 @@ test('a reader that says its rack is sent to the replica there, and reads on fro
 test('a reader elsewhere, or nowhere, reads from the leader', () => {
   const toy = createToy({ brokers: 2, nearby: { broker: 1, rack: 'near', end: 1_000 } });
   fill(toy, 12);
-  const { values } = startReading(toy, { rack: '' });
+  const { values } = readNearby(toy, { rack: '' });
   run(toy, 3_000);
   expect(values).toEqual(names(12));
   expect(fetchesAt(toy, 1)).toEqual([]);
@@ -101,7 +57,7 @@ test('a reader elsewhere, or nowhere, reads from the leader', () => {
 test('what the nearby replica does not have is asked of the leader again, without haste', () => {
   const toy = createToy({ brokers: 2, nearby: { broker: 1, rack: 'near', end: 3 } });
   fill(toy, 12);
-  const { reader, values, events } = startReading(toy, { from: 6 });
+  const { reader, values, events } = readNearby(toy, { from: 6 });
   run(toy, 3_000);
   expect(values).toEqual([]);
   expect(events.filter(({ kind }) => kind === 'error')).toEqual([]);
@@ -116,7 +72,7 @@ test('what the nearby replica does not have is asked of the leader again, withou
 test('a nearby replica that dies is left for the leader at once', () => {
   const toy = createToy({ brokers: 2, nearby: { broker: 1, rack: 'near', end: 1_000 } });
   fill(toy, 4);
-  const { reader, values } = startReading(toy);
+  const { reader, values } = readNearby(toy);
   run(toy, 2_000);
   expect(reader.nearby).not.toBeNull();
   takeDown(toy, 1);
@@ -130,7 +86,7 @@ test('a leader of an earlier epoch than the caller has heard of is not asked', (
   const toy = createToy({ brokers: 2 });
   fill(toy, 12);
   partitionOf(toy).leaderEpoch = 3;
-  const { values, events } = startReading(toy, { from: 6, fromEpoch: 4 });
+  const { values, events } = readNearby(toy, { from: 6, fromEpoch: 4 });
   run(toy, 3_000);
   expect(fetchesAt(toy, 0)).toEqual([]);
   expect([values, events]).toEqual([[], []]);

@@ -1,76 +1,18 @@
 /** The reader against brokers that move, forget, truncate and break off. */
 import { describe, expect, it } from 'vitest';
-import {
-  checkReader,
-  createReader,
-  pauseReader,
-  type Reader,
-  type ReaderEvent,
-  type ReaderOptions,
-  readerDeadlineMs,
-  resumeReader,
-  seekReader,
-  stepReader,
-} from '../../core/client/reader.ts';
+import { pauseReader, resumeReader, seekReader } from '../../core/client/reader.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
-import { createIds } from '../../core/lib/ids.ts';
 import * as batch from '../../core/protocol/batch.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
-import { type BatchOptions, encodeBatch, readRecords } from '../../core/protocol/records.ts';
+import { type BatchOptions, encodeBatch } from '../../core/protocol/records.ts';
+import { startReading } from './reading.ts';
 import { forgetSessions } from './toy-broker.ts';
-import { at, createToy, type Mishap, PORT, partitionOf, roll, run, type Toy } from './toy-cluster.ts';
-import { append, codecs, endOf, type ToyPartition } from './toy-log.ts';
+import { at, createToy, type Mishap, partitionOf, roll, run } from './toy-cluster.ts';
+import { append, endOf, type ToyPartition } from './toy-log.ts';
 
 const NONE: Mishap = { kind: 'none' };
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-interface Reading {
-  readonly toy: Toy;
-  readonly reader: Reader;
-  readonly events: ReaderEvent[];
-  readonly values: string[];
-}
-
-function startReading(toy: Toy, options: Partial<ReaderOptions> = {}): Reading {
-  const reader = createReader({
-    clientId: 'test',
-    ids: createIds(),
-    bootstrap: [0, 1].map((n) => ({ host: 'toy', port: PORT + n })),
-    topic: 't',
-    partition: 0,
-    from: 'earliest',
-    isolation: 'readUncommitted',
-    maxWaitMs: 200,
-    minBytes: 1,
-    maxBytes: 1_000_000,
-    requestTimeoutMs: 700,
-    seed: 5,
-    ...options,
-  });
-  const events: ReaderEvent[] = [];
-  const values: string[] = [];
-  let seen = 0;
-  let positionMin = -1;
-  toy.machines.push({
-    step: (e, input, out) => {
-      if ('connection' in input || input.kind === 'wake') stepReader(reader, e, input as never, out, events);
-      for (; seen < events.length; seen++) {
-        const event = events[seen];
-        if (event?.kind !== 'batch') continue;
-        for (const { offset, value } of readRecords(event.bytes, codecs)) {
-          if (offset >= event.fromOffset) values.push(value === null ? '' : decoder.decode(value));
-        }
-        expect(event.fromOffset).toBeGreaterThanOrEqual(positionMin);
-        positionMin = event.fromOffset;
-      }
-    },
-    deadlineMs: () => readerDeadlineMs(reader),
-    check: () => checkReader(reader),
-  });
-  return { toy, reader, events, values };
-}
 
 /** Appends one batch of values. */
 function put(partition: ToyPartition, values: string[], options: BatchOptions = {}): void {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseMetaProperties } from '../../core/broker/files.ts';
+import { parseMetaProperties } from '../../core/broker/checkpoints/files.ts';
 import { lockFolder } from '../../runtime-real/lock.ts';
 import { format } from '../../tools/cli/tidemark/format.ts';
 

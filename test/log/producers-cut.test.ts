@@ -2,7 +2,9 @@
 import { expect, it } from 'vitest';
 import { appendAsFollower, checkLog, truncateTo } from '../../core/log/log.ts';
 import { EPOCHS_KEPT_MAX } from '../../core/log/producers.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../core/log/snapshot.ts';
 import { appendParts } from '../../core/protocol/batch.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
 import { append, batchOf, concat, createWorld, type LogWorld, open, post, settleAll } from './world.ts';
 
 const PRODUCER = 5;
@@ -48,5 +50,22 @@ it('knows so many epochs of a producer and no more, however many there were', ()
   cut(world, count - EPOCHS_KEPT_MAX + 1);
   expect(world.log.producers?.get(PRODUCER)).toMatchObject({ epoch: count - EPOCHS_KEPT_MAX, earlier: null });
   cut(world, count - EPOCHS_KEPT_MAX);
-  expect(world.log.producers?.get(PRODUCER)).toBeUndefined();
+  // Earlier ones have written here, and what comes of them is refused for its epoch.
+  const forgotten = { epoch: count - EPOCHS_KEPT_MAX, lastSequence: -1, batches: [], earlier: null };
+  expect(world.log.producers?.get(PRODUCER)).toMatchObject(forgotten);
+});
+
+it('lets no batch in twice whose epoch a snapshot did not tell of, where the one after it went', () => {
+  const world = createWorld({});
+  open(world);
+  follow(world, 0, 0, 0);
+  follow(world, 1, 1, 0);
+  settleAll(world);
+  const bytes = encodeSnapshot(world.log.producers ?? new Map(), world.env.crc32c);
+  world.log.producers = decodeSnapshot(bytes, world.env.crc32c, world.env.nowMs);
+  cut(world, 1);
+  const again = batchOf(['x'], { producerId: PRODUCER, producerEpoch: 0, baseSequence: 0 });
+  expect(append(world, again, 2)).toMatchObject({ error: ErrorCode.INVALID_PRODUCER_EPOCH });
+  const next = batchOf(['x'], { producerId: PRODUCER, producerEpoch: 1, baseSequence: 0 });
+  expect(append(world, next, 2)).toMatchObject({ error: 0, duplicate: false, baseOffset: 1 });
 });

@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SCENARIOS, WAITING_SCENARIOS } from '../../scenarios/list.ts';
-import { applyHunk, parseMutant } from '../../tools/mutants/patch.ts';
+import { applyHunk, parseMutant, withRemark } from '../../tools/mutants/patch.ts';
+import { withTable } from '../../tools/mutants/table.ts';
 
 const names = readdirSync('test/mutants').filter((name) => name.endsWith('.patch'));
 
@@ -49,4 +50,22 @@ test('a patch that cannot be read is refused', () => {
   expect(() => parseMutant('m', 'file a.ts\n--- before\nx\n--- after\ny\n--- end\n')).toThrow(/imitates/);
   expect(() => parseMutant('m', '# i\nfile a.ts\n--- before\nx\n')).toThrow(/no whole hunk/);
   expect(() => parseMutant('m', '# i\nnonsense\n')).toThrow(/cannot read/);
+});
+
+test('the remarks of a patch are read, replaced and taken away', () => {
+  const text =
+    '# imitates\nstories calm\nslow it is rare\nchecked old, 1\nfile a.ts\n--- before\nx\n--- after\ny\n--- end\n';
+  const { slow, checked, alone } = parseMutant('m', text);
+  expect([slow, checked, alone]).toEqual(['it is rare', 'old, 1', '']);
+  const noted = withRemark(withRemark(text, 'checked', 'new, 2'), 'alone', 'other, 3');
+  expect(parseMutant('m', noted)).toMatchObject({ checked: 'new, 2', alone: 'other, 3', slow: 'it is rare' });
+  expect(parseMutant('m', withRemark(noted, 'checked', '')).checked).toBe('');
+});
+
+test('the docs have the table of the patch files', () => {
+  const docs = readFileSync('docs/simulation.md', 'utf8');
+  const mutants = names
+    .sort()
+    .map((name) => parseMutant(name.slice(0, -'.patch'.length), readFileSync(`test/mutants/${name}`, 'utf8')));
+  expect(withTable(docs, mutants)).toBe(docs);
 });

@@ -57,6 +57,22 @@ describe('the daemon', () => {
     expect(fs.readdirSync(daemon.folder)).toContain('.kafka_cleanshutdown');
   });
 
+  test('that stands still is killed by its watchdog; one that stops takes its watchdog along', async () => {
+    const watched = { 'tidemark.watchdog.timeout.ms': '600' };
+    const hung = await start(watched);
+    hung.process.kill('SIGSTOP');
+    const { code, errors } = await hung.ended;
+    expect(code).toBe(null);
+    expect(errors).toBe('tidemark: the node has stood still for 600 ms; its watchdog ends it\n');
+    expect(hung.process.signalCode).toBe('SIGKILL');
+
+    const idle = await start(watched);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await apiVersions(idle.port)).toBe(42);
+    // What the watchdog holds open of the output ends with it.
+    expect((await stopDaemon(idle)).code).toBe(0);
+  });
+
   test('every line of its output is JSON when no terminal reads it', async () => {
     const daemon = await start();
     const lines = (await stopDaemon(daemon)).output.trim().split('\n');

@@ -34,7 +34,7 @@ import {
   watermarkOf,
 } from './node.ts';
 import { serveFetch, serveListOffsets } from './server.ts';
-import { type Cluster, nodeOf } from './state.ts';
+import { type CallResponse, type Cluster, nodeOf } from './state.ts';
 
 /** The controller's place in the network. */
 export const CONTROLLER = 0;
@@ -65,6 +65,8 @@ export function createCluster(seed: number, size: number, inSyncMin: number): Cl
     nowMs: 1000,
     sent: 0,
     lives: 0,
+    onCall: () => {},
+    onAnswer: () => {},
   };
   for (const id of ids) start(cluster, id, null);
   return cluster;
@@ -131,11 +133,13 @@ function post(cluster: Cluster, from: TestNode, call: Call): void {
   const to = call.nodeId;
   const key = keyOf(from, call);
   cluster.outstanding.set(key, { node: from, call, untilMs: cluster.nowMs + call.timeoutMs });
+  cluster.onCall(from.id, call);
   send(network, from.id, to, () => {
     const generation = generationOf(network, from.id, to);
-    const reply = (response: object): void => {
+    const reply = (response: CallResponse): void => {
       if (generationOf(network, from.id, to) !== generation) return;
-      send(network, to, from.id, () => answer(cluster, key, { response } as CallOutcome));
+      cluster.onAnswer(call, from.id, response);
+      send(network, to, from.id, () => answer(cluster, key, { response }));
     };
     if (to === CONTROLLER) {
       reply(alter(cluster, call.body as AlterPartitionRequest));
@@ -165,13 +169,12 @@ export function hearView(cluster: Cluster, id: number): boolean {
   return true;
 }
 
-/** A producer sends a few records to a node that believes that it leads. */
-export function produce(cluster: Cluster, id: number, index: number, acks = -1): string[] {
+/** A producer sends a few records, drawn if they are not given, to a node that believes that it leads. */
+export function produce(cluster: Cluster, id: number, index: number, acks = -1, given?: readonly string[]): string[] {
   const node = nodeOf(cluster, id);
   const part = node.parts[index];
   if (!node.isAlive || part === undefined || !part.isOpen) return [];
-  const count = 1 + Math.floor(cluster.dice() * 3);
-  const values = Array.from({ length: count }, () => `${cluster.sent++}${'.'.repeat(Math.floor(cluster.dice() * 60))}`);
+  const values = given === undefined ? drawValues(cluster) : [...given];
   const reply: ProduceAnswer = {
     errorCode: 0,
     errorMessage: null,
@@ -192,6 +195,11 @@ export function produce(cluster: Cluster, id: number, index: number, acks = -1):
   if (appendToLeader(part.leader, node.env, request, node.out)) answered();
   node.settle();
   return values;
+}
+
+function drawValues(cluster: Cluster): string[] {
+  const count = 1 + Math.floor(cluster.dice() * 3);
+  return Array.from({ length: count }, () => `${cluster.sent++}${'.'.repeat(Math.floor(cluster.dice() * 60))}`);
 }
 
 /** A reader reads below the high watermark of a replica; what it sees must be what everybody has ever seen there. */

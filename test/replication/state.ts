@@ -1,5 +1,5 @@
 /** What the parts of a test's cluster share: its nodes, its metadata, what was seen and acknowledged. */
-import type { Call } from '../../core/replication/calls.ts';
+import type { Call, CallOutcome } from '../../core/replication/calls.ts';
 import type { Dice } from '../log/disk.ts';
 import type { Network } from './network.ts';
 import type { TestNode, View } from './node.ts';
@@ -37,7 +37,13 @@ export interface Cluster {
   nowMs: number;
   sent: number;
   lives: number;
+  /** Hear every call of a node, and every answer as it leaves, for transcripts. */
+  onCall: (from: number, call: Call) => void;
+  onAnswer: (call: Call, from: number, response: CallResponse) => void;
 }
+
+/** What a call is answered with. */
+export type CallResponse = Extract<CallOutcome, { readonly response: unknown }>['response'];
 
 /** The latest metadata. */
 export function truth(cluster: Cluster): View {

@@ -33,6 +33,24 @@ function turns(count: number): Promise<void> {
   });
 }
 
+test('a sync begins behind what is sent when the turn ends', async () => {
+  const order: string[] = [];
+  const fdatasync = ((_descriptor: number, done: Held) => {
+    order.push('sync');
+    setImmediate(done, null);
+  }) as FileSystem['fdatasync'];
+  const disk = createDisk(() => {}, { ...fs, fdatasync });
+  // As in a turn of a host: in a callback of the loop, not behind an `await`, which is a microtask itself.
+  setImmediate(() => {
+    disk.execute({ kind: 'open', file: 1, path: `${folder}/a`, create: true, owner: 1, ticket: 1 });
+    disk.execute({ kind: 'sync', file: 1, owner: 1, ticket: 2 });
+    process.nextTick(() => order.push('send'));
+  });
+  await turns(2);
+  expect(order).toEqual(['send', 'sync']);
+  await disk.shut();
+});
+
 describe('a sync that does not end', () => {
   test('keeps the disk from being shut until it does', async () => {
     const { system, held } = stuckSystem();

@@ -84,6 +84,31 @@ describe('a host', () => {
     expect(kinds(toy).filter((kind) => kind === 'wake').length).toBeLessThan(5);
   });
 
+  test('wakes a machine that puts something off until now behind all that has come, in the same turn', async () => {
+    let deadlineMs = Number.POSITIVE_INFINITY;
+    let isLater = false;
+    let wasLater = false;
+    const toy = run(
+      (input, out, env) => {
+        if (input.kind === 'start') {
+          out.push({ kind: 'open', file: 1, path: '/a', create: true, owner: 1, ticket: 1 });
+          out.push({ kind: 'append', file: 1, parts: [new Uint8Array(3)], owner: 1, ticket: 2 });
+          deadlineMs = env.nowMs;
+          setImmediate(() => {
+            isLater = true;
+          });
+        }
+        if (input.kind !== 'wake') return;
+        wasLater = isLater;
+        out.push(exit);
+      },
+      () => deadlineMs,
+    );
+    await toy.host.exited;
+    expect(kinds(toy)).toEqual(['start', 'opened', 'appended', 'wake']);
+    expect(wasLater).toBe(false);
+  });
+
   test('a deadline beyond what a timer can wait is clamped, not an immediate storm of wakes', async () => {
     const toy = run(
       () => {},

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { withoutRealWorld } from '../../runtime-sim/ban.ts';
 import { runSeed } from '../../runtime-sim/run.ts';
-import { SCENARIOS, WAITING_SCENARIOS } from '../../scenarios/list.ts';
+import { SCENARIOS } from '../../scenarios/list.ts';
 
 test.each(SCENARIOS.map(({ name }) => name))('%s: a short run keeps every promise and is the same twice', (name) => {
   const scenarios = SCENARIOS.filter((scenario) => scenario.name === name);
@@ -14,16 +14,8 @@ test.each(SCENARIOS.map(({ name }) => name))('%s: a short run keeps every promis
   expect(second.figures).toEqual(first.figures);
 });
 
-test('three-swarm: three nodes keep every promise in a short run, and do the same twice', () => {
-  const scenarios = WAITING_SCENARIOS.filter(({ name }) => name === 'three-swarm');
-  const first = runSeed({ seed: 2, scenarios, durationMs: 2_500 });
-  expect(first.violations).toEqual([]);
-  expect(first.figures.acknowledged).toBeGreaterThan(20);
-  expect(runSeed({ seed: 2, scenarios, durationMs: 2_500 }).hash).toBe(first.hash);
-});
-
 test('late-duplicates: requests come a second time, and nothing comes of it', () => {
-  const scenarios = WAITING_SCENARIOS.filter(({ name }) => name === 'late-duplicates');
+  const scenarios = SCENARIOS.filter(({ name }) => name === 'late-duplicates');
   const { violations, marks } = runSeed({ seed: 1, scenarios, durationMs: 4_000 });
   expect(violations).toEqual([]);
   expect(marks.get('sim.repeated')).toBeGreaterThan(5);

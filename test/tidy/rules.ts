@@ -3,7 +3,7 @@
  * stands in `tables.ts`. Each is pure, so that `tidy.test.ts` can prove on small texts that it bites.
  */
 import ts from 'typescript';
-import { type Finding, type Import, importsOf, layerOf, lineAt, type Source, walk } from './source.ts';
+import { type Finding, type Import, importsOf, layerOf, lineAt, parse, type Source, walk } from './source.ts';
 import * as tables from './tables.ts';
 
 /** A rule that looks at one file at a time. */
@@ -194,6 +194,21 @@ export function deadFiles(sources: readonly Source[], manifest: string): Finding
   return sources
     .filter(({ path }) => !path.endsWith('.test.ts') && !alive.has(path))
     .map((source) => at(source, 1, 'nothing imports this file and no script starts it'));
+}
+
+/** Files that the comments of a source, or a page of documentation, name in backquotes and that are not there. */
+export function lostNames(path: string, text: string, paths: readonly string[]): Finding[] {
+  const ends = new Set(paths.flatMap((known) => known.split('/').map((_, i, parts) => parts.slice(i).join('/'))));
+  const comments = path.endsWith('.ts') ? commentsOf(parse(path, text)) : [{ text, line: 1 }];
+  return comments.flatMap((comment) => {
+    return comment.text.split('\n').flatMap((line, i) => {
+      const named = [...line.matchAll(/`([^`]+)`/g)].flatMap(
+        ([, quoted = '']) => quoted.match(/[\w/-][\w./-]*\.ts\b/g) ?? [],
+      );
+      const lost = named.filter((name) => !ends.has(name));
+      return lost.map((name) => ({ path, line: comment.line + i, text: `${name} is not there` }));
+    });
+  });
 }
 
 /** Every rule that looks at one file, under the name that the test shows. */

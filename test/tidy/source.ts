@@ -56,6 +56,16 @@ export function loadSources(root: string): Source[] {
   return sources;
 }
 
+/** Every page of documentation: at the root and under `docs`. `root` ends in '/'. */
+export function loadPages(root: string): { readonly path: string; readonly text: string }[] {
+  const names = [
+    ...readdirSync(root, { encoding: 'utf8' }),
+    ...readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' }).map((name) => `docs/${name}`),
+  ];
+  const pages = names.filter((name) => name.endsWith('.md')).sort();
+  return pages.map((path) => ({ path, text: readFileSync(`${root}${path}`, 'utf8') }));
+}
+
 /** The line of a position in a source, counted from 1. */
 export function lineAt(source: Source, position: number): number {
   return source.tree.getLineAndCharacterOfPosition(position).line + 1;

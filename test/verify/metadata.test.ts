@@ -133,3 +133,36 @@ describe('an attempt that nobody answered', () => {
     expect(found(history)).toEqual(['metadata']);
   });
 });
+
+describe('of several nodes', () => {
+  /** A topic that was deleted, and what was told of it so many microseconds after that was acknowledged. */
+  const afterwards = (afterUs: number, action: TopicAction, answer: TopicAnswer): History => {
+    const deletedUs = 40_000_000;
+    return story(
+      [
+        [CREATE, made('A')],
+        [DELETE, DONE, [deletedUs - 10, deletedUs]],
+        [action, answer, [deletedUs + afterUs, deletedUs + afterUs + 10]],
+      ],
+      { isOfSeveral: true },
+    );
+  };
+  const EXISTS: TopicAnswer = { error: ErrorCode.TOPIC_ALREADY_EXISTS };
+
+  it('one may describe for a while what it has heard last, and no longer', () => {
+    expect(found(afterwards(8_000_000, DESCRIBE, seen('A')))).toEqual([]);
+    expect(found(afterwards(11_000_000, DESCRIBE, seen('A')))).toEqual(['metadata']);
+  });
+
+  it('an error is what the controller believes, which knows soon that it was replaced', () => {
+    expect(found(afterwards(2_000_000, CREATE, EXISTS))).toEqual([]);
+    expect(found(afterwards(4_000_000, CREATE, EXISTS))).toEqual(['metadata']);
+    const held = afterwards(8_000_000, CREATE, EXISTS);
+    expect(found({ ...held, holds: [{ fromUs: 39_000_000, toUs: 47_000_000 }] })).toEqual([]);
+  });
+
+  it('what is done is done when it is acknowledged', () => {
+    expect(found(afterwards(10, DELETE, DONE))).toEqual(['metadata']);
+    expect(found(afterwards(10, CREATE, made('B')))).toEqual([]);
+  });
+});

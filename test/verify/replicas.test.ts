@@ -1,6 +1,7 @@
 /** The judge of replicas: what it says of sights and bytes that are sound, and of each kind that is not. */
 import { expect, test } from 'vitest';
 import { encodeBatch } from '../../core/protocol/records.ts';
+import type { Loss } from '../../core/verify/losses.ts';
 import { compareReplicas, createReplicaJudge, type ReplicaSight, seeReplica } from '../../core/verify/replicas.ts';
 
 const LEADER: ReplicaSight = {
@@ -13,11 +14,13 @@ const LEADER: ReplicaSight = {
   start: 0,
   end: 20,
   highWatermark: 10,
+  atUs: 0,
+  lossy: -1,
 };
 const FOLLOWER: ReplicaSight = { ...LEADER, node: 2, isLeader: false, end: 15, highWatermark: 8 };
 
 function judge(...sights: readonly ReplicaSight[]): string[] {
-  const memory = createReplicaJudge();
+  const memory = createReplicaJudge([]);
   return sights.flatMap((sight) => seeReplica(memory, sight)?.checker ?? []);
 }
 
@@ -34,6 +37,10 @@ test('two leaders of one epoch, but not two epochs, are told', () => {
   expect(judge(LEADER, { ...other, log: 'orders-1' })).toEqual([]);
 });
 
+test('two lives of one node that lead one epoch are told', () => {
+  expect(judge(LEADER, { ...LEADER, life: 1 })).toEqual(['two-leaders']);
+});
+
 test('an epoch that goes back is told; in another life only where it is kept on the disk', () => {
   const back = { ...FOLLOWER, epoch: 2 };
   expect(judge(FOLLOWER, back)).toEqual(['epoch-regression']);
@@ -45,7 +52,7 @@ test('an epoch that goes back is told; in another life only where it is kept on 
 
 test('a high watermark that goes back within a life, or is above the end, is told', () => {
   expect(judge(LEADER, { ...LEADER, highWatermark: 9 })).toEqual(['watermark-regression']);
-  expect(judge(LEADER, { ...LEADER, highWatermark: 9, life: 1 })).toEqual([]);
+  expect(judge(LEADER, { ...LEADER, highWatermark: 9, life: 1, epoch: 4 })).toEqual([]);
   expect(judge({ ...FOLLOWER, highWatermark: 16 })).toEqual(['watermark-ahead']);
 });
 
@@ -58,6 +65,45 @@ test('a leader that comes late need not have what was committed in later epochs'
 test('a leader that lacks what anybody has shown as committed is told', () => {
   expect(judge(LEADER, { ...FOLLOWER, isLeader: true, epoch: 4, end: 9 })).toEqual(['incomplete-leader']);
   expect(judge(LEADER, { ...FOLLOWER, isLeader: true, epoch: 4, end: 10 })).toEqual([]);
+});
+
+/** Comes to lead by an unclean election, although it lacks what lies from 6 on. */
+const BEHIND: ReplicaSight = { ...LEADER, node: 3, epoch: 4, end: 6, highWatermark: 5, lossy: 0 };
+
+test('a leader by an unclean election may lack what was committed; one that came otherwise may not', () => {
+  expect(judge(LEADER, BEHIND)).toEqual([]);
+  expect(judge(LEADER, { ...BEHIND, lossy: -1 })).toEqual(['incomplete-leader']);
+});
+
+test('what an unclean election left, and what was committed after it, is promised to later leaders', () => {
+  const next = { ...FOLLOWER, isLeader: true, epoch: 5, end: 6, highWatermark: 5 };
+  expect(judge(LEADER, BEHIND, next)).toEqual([]);
+  expect(judge(LEADER, BEHIND, { ...next, end: 5 })).toEqual(['incomplete-leader']);
+  expect(judge(LEADER, BEHIND, { ...BEHIND, end: 9, highWatermark: 8 }, next)).toEqual(['incomplete-leader']);
+});
+
+test('a watermark goes back with the epoch of an unclean election, as far as that has taken, and once', () => {
+  const before = { ...FOLLOWER, highWatermark: 10, epoch: 3 };
+  const cut = { ...before, epoch: 4, end: 6, highWatermark: 6 };
+  expect(judge(LEADER, before, BEHIND, cut)).toEqual([]);
+  expect(judge(LEADER, before, BEHIND, { ...cut, highWatermark: 5 })).toEqual(['watermark-regression']);
+  expect(judge(LEADER, before, BEHIND, { ...cut, epoch: 3 })).toEqual(['watermark-regression']);
+  expect(judge(LEADER, before, BEHIND, cut, { ...cut, highWatermark: 5 })).toEqual(['watermark-regression']);
+});
+
+test('a loss reaches from the end of the new leader to what earlier ones have committed, and no further', () => {
+  const losses: Loss[] = [];
+  const memory = createReplicaJudge(losses);
+  const see = (sight: ReplicaSight, atUs: number) => expect(seeReplica(memory, { ...sight, atUs })).toBeNull();
+  see(LEADER, 10);
+  see({ ...LEADER, highWatermark: 12 }, 20);
+  see({ ...LEADER, end: 25, highWatermark: 12 }, 30);
+  see(BEHIND, 40);
+  see({ ...BEHIND, end: 30, highWatermark: 30 }, 50);
+  expect(losses).toEqual([{ partition: 0, epoch: 4, fromOffset: 6, toOffset: 12, committedUs: 20 }]);
+  // A leader that does not know that it has been replaced.
+  see({ ...LEADER, end: 25, highWatermark: 14 }, 60);
+  expect(losses).toEqual([{ partition: 0, epoch: 4, fromOffset: 6, toOffset: 14, committedUs: 60 }]);
 });
 
 function batch(baseOffset: number, count: number, text: string): Uint8Array {

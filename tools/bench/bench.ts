@@ -5,10 +5,11 @@
  *   npm run bench                                     five pairs of 20 seconds a row, about half an hour
  *   npm run bench -- --short                          one pair of a few seconds a row, for CI
  *   npm run bench -- --rows produce-1k,latency --json
- *   npm run bench -- --cluster                        the same for three nodes of each; never watched to its end yet
+ *   npm run bench -- --cluster                        the same for three nodes of each
  *   npm run bench -- --failover                       what clients wait for when one of three is lost
  *   npm run bench -- --scale                          100,000 idle partitions, without Kafka, some minutes
  *   npm run bench -- --metadata                       100,000 partitions on 50 simulated brokers, metadata alone
+ *   npm run bench -- --simulator                      events a second of simulated runs, of one node and of three
  *
  * Progress goes to standard error, the result to standard output. Ends with 1 when something could not be measured,
  * with 2 when it was called wrongly; a budget that was missed is said and is no failure.
@@ -25,6 +26,7 @@ import { keepsMetadataBudget, measureMetadata, metadataLines } from './metadata-
 import { parsePlan, SIDES } from './options.ts';
 import { ROWS } from './rows.ts';
 import { measureScale, scaleLines } from './scale.ts';
+import { keepsSimulatorBudget, measureSimulator, simulatorLines } from './simulator.ts';
 import type { Plan } from './turns.ts';
 
 interface Options {
@@ -39,6 +41,8 @@ interface Options {
   readonly failover?: boolean;
   readonly scale?: boolean;
   readonly metadata?: boolean;
+  readonly simulator?: boolean;
+  readonly seeds: number;
   readonly topics: number;
 }
 
@@ -50,11 +54,14 @@ const BROKERS = 50;
 const INTERRUPTED = 130;
 const ALL_ROWS = new Map([...ROWS, ...CLUSTER_ROWS, ...FAILOVER_ROWS]);
 const SHORT = { pairs: 1, seconds: 4 };
+/** Of --simulator. */
+const SEEDS_MAX = 10_000;
 const SCALE = { partitions: 10, quietMs: 5_000, topicsMax: 100_000 };
 
 async function main(options: Options): Promise<number> {
   if (options.scale === true) return scale(options);
   if (options.metadata === true) return metadata(options);
+  if (options.simulator === true) return simulator(options);
   const parsed = parsePlan(options);
   if (parsed.kind === 'wrong') {
     process.stderr.write(`${parsed.sentence}\n`);
@@ -130,6 +137,19 @@ function metadata({ topics, json }: Options): number {
   return 0;
 }
 
+/** Whole simulated runs, by processor time. */
+function simulator({ seeds, json }: Options): number {
+  if (!(Number.isInteger(seeds) && seeds >= 1 && seeds <= SEEDS_MAX)) {
+    process.stderr.write(`--seeds must be a whole number from 1 to ${SEEDS_MAX}\n`);
+    return 2;
+  }
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const figures = measureSimulator({ seeds, say });
+  process.stdout.write(json === true ? `${JSON.stringify(figures, null, 2)}\n` : simulatorLines(figures));
+  if (!figures.every(keepsSimulatorBudget)) say('the budget was missed');
+  return 0;
+}
+
 function isTopics(topics: number): boolean {
   const isFit = Number.isInteger(topics) && topics >= 1 && topics <= SCALE.topicsMax;
   if (!isFit) process.stderr.write(`--topics must be a whole number from 1 to ${SCALE.topicsMax}\n`);
@@ -156,10 +176,12 @@ const program = new Command('bench')
   .option('--sides <names>', 'whom to measure', SIDES.join(','))
   .option('--folder <path>', 'where the data of both sides lies for the while', tmpdir())
   .option('--short', 'one pair of a few seconds a row: shows that it works, not how fast')
-  .option('--cluster', 'measure three nodes that replicate instead (never watched to its end yet)')
+  .option('--cluster', 'measure three nodes that replicate instead')
   .option('--failover', 'measure what the loss of one of three nodes costs instead: the rows named failover-')
   .option('--scale', 'measure very many idle partitions of ten a topic instead, on Tidemark alone')
   .option('--metadata', 'measure the metadata of very many partitions on 50 simulated brokers instead')
+  .option('--simulator', 'measure what simulated runs cost instead, of one node and of three')
+  .option('--seeds <count>', 'runs of each kind of --simulator', Number, 20)
   .option('--topics <count>', 'topics of --scale and --metadata, of ten partitions', Number, 10_000)
   .option('--json', 'print data in place of a table')
   .parse();

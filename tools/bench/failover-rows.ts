@@ -17,7 +17,11 @@ export const FAILOVER_ROWS: ReadonlyMap<string, (plan: Plan) => Promise<Row[]>> 
   ['failover-leader-librdkafka', (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGKILL', { must: 1, aim: 0.5 })],
   ['failover-leader-java', (plan: Plan) => loseLeader(plan, 'java', 'SIGKILL', { must: 1, aim: 0.5 })],
   ['failover-controller', loseController],
-  ['failover-stopped', (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGSTOP', { must: 4, aim: 3.2 })],
+  ['failover-stopped', (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGSTOP')],
+  [
+    'failover-stopped-watched',
+    (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGSTOP', { must: 4, aim: 3.2 }, WATCHED),
+  ],
   ['failover-rolling', rolling],
 ]);
 
@@ -30,10 +34,22 @@ const NO_NULL: readonly SideName[] = ['null'];
 /** Short ones, as who is asked for quick fail-over sets it. */
 const SOCKET_TIMEOUT = new Map([['socket.timeout.ms', '5000']]);
 const PERCENTILE = 0.999;
+const NO_SETTINGS: ReadonlyMap<string, string> = new Map();
+/** A node that stands still is killed when another leads already: its session is over after 3 s. */
+const WATCHED = new Map([['tidemark.watchdog.timeout.ms', '3000']]);
 
-async function loseLeader(plan: Plan, client: AckClient, signal: NodeJS.Signals, budget: Budget): Promise<Row[]> {
-  const name = `${signal === 'SIGSTOP' ? signal : 'kill -9'} of a leader, to the next answer (${client})`;
-  const values = await onSides(plan, name, async (side) => {
+async function loseLeader(
+  plan: Plan,
+  client: AckClient,
+  signal: 'SIGKILL' | 'SIGSTOP',
+  budget?: Omit<Budget, 'of'>,
+  ours = NO_SETTINGS,
+): Promise<Row[]> {
+  const isWatched = ours === WATCHED;
+  const what = `${signal === 'SIGSTOP' ? signal : 'kill -9'} of a leader${isWatched ? ' with a watchdog' : ''}`;
+  const name = `${what}, to the next answer (${client})`;
+  const measured = isWatched ? { ...plan, sides: plan.sides.filter((side) => side === 'tidemark') } : plan;
+  const values = await onSides(measured, name, ours, async (side) => {
     const settings = signal === 'SIGSTOP' ? SOCKET_TIMEOUT : new Map<string, string>();
     const acks = await startAcks(client, { bootstrap: side.bootstrap, topic: TOPIC, everyMs: EVERY_MS, settings });
     try {
@@ -46,19 +62,21 @@ async function loseLeader(plan: Plan, client: AckClient, signal: NodeJS.Signals,
       const who = `node ${nodeId}${nodeId === controller ? ', the active controller' : ''}`;
       plan.say(`  ${side.name}: ${who}: ${tookMs.toFixed(0)} ms, ${failed} failed`);
       await acks.stop();
-      await giveBack(side, nodeId, signal);
+      await giveBack(side, nodeId, isWatched ? 'SIGKILL' : signal);
       return tookMs / 1000;
     } finally {
       await acks.stop();
     }
   });
-  return [{ name, unit: 's', higherIsBetter: false, values, without: NO_NULL, budget: { ...budget, of: 'value' } }];
+  const of = 'value' as const;
+  const row = { name, unit: 's', higherIsBetter: false, values, without: NO_NULL };
+  return [budget === undefined ? row : { ...row, budget: { ...budget, of } }];
 }
 
 /** To the next topic that is created, at whichever broker is left. */
 async function loseController(plan: Plan): Promise<Row[]> {
   const name = 'kill -9 of the active controller, to the next topic created';
-  const values = await onSides(plan, name, async (side, turn) => {
+  const values = await onSides(plan, name, NO_SETTINGS, async (side, turn) => {
     const nodeId = await side.controller();
     const atMs = clockMs();
     side.signal(nodeId, 'SIGKILL');
@@ -72,7 +90,7 @@ async function loseController(plan: Plan): Promise<Row[]> {
 }
 
 /** The node that was lost is there again, and in sync. */
-async function giveBack(side: FailoverSide, nodeId: number, signal: NodeJS.Signals): Promise<void> {
+async function giveBack(side: FailoverSide, nodeId: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
   if (signal === 'SIGSTOP') side.signal(nodeId, 'SIGCONT');
   else await side.ended(nodeId).then(() => side.restart(nodeId));
   await side.whole();
@@ -93,7 +111,7 @@ async function rolling(plan: Plan): Promise<Row[]> {
     const name = `rolling restart (${client})`;
     const failures = new Map<string, number[]>();
     const longest = new Map<string, number[]>();
-    const values = await onSides(plan, name, async (side) => {
+    const values = await onSides(plan, name, NO_SETTINGS, async (side) => {
       const acks = await startAcks(client, { bootstrap: side.bootstrap, topic: TOPIC, everyMs: EVERY_MS });
       try {
         await warm(acks, client);
@@ -132,11 +150,12 @@ async function restart(side: FailoverSide, nodeId: number): Promise<void> {
 async function onSides(
   plan: Plan,
   title: string,
+  ours: ReadonlyMap<string, string>,
   measure: (side: FailoverSide, turn: number) => Promise<number>,
 ): Promise<Map<string, number[]>> {
   const values = new Map<string, number[]>();
   for (const name of plan.sides.filter((one): one is ClusterSideName => one !== 'null')) {
-    const side = await startFailoverSide(name, plan.folder);
+    const side = await startFailoverSide(name, plan.folder, ours);
     try {
       await side.createTopic(TOPIC);
       await side.whole();

@@ -48,8 +48,12 @@ const WHOLE_TIMEOUT_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 const CREATE_TOPICS = 19;
 
-/** Starts the three with Kafka's defaults but for what a topic of three replicas needs. */
-export async function startFailoverSide(name: ClusterSideName, parentFolder: string): Promise<FailoverSide> {
+/** Starts three with their defaults, but for what a topic of three replicas needs; `ours` are settings of our nodes. */
+export async function startFailoverSide(
+  name: ClusterSideName,
+  parentFolder: string,
+  ours: ReadonlyMap<string, string>,
+): Promise<FailoverSide> {
   if (name === 'kafka') {
     const settings = new Map([
       ['default.replication.factor', String(NODES)],
@@ -59,7 +63,7 @@ export async function startFailoverSide(name: ClusterSideName, parentFolder: str
     return sideOf(name, cluster, cluster.stop);
   }
   const folder = mkdtempSync(join(parentFolder, 'tidemark-failover-'));
-  const cluster = await startTidemarkCluster(NODES, folder);
+  const cluster = await startTidemarkCluster(NODES, folder, { settings: ours });
   return sideOf(name, cluster, async () => {
     await cluster.stop();
     rmSync(folder, { recursive: true, force: true });

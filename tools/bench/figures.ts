@@ -29,7 +29,8 @@ export function median(values: readonly number[]): number {
 
 /** How far apart the values lie: largest less smallest, as a share of the median. */
 export function spread(values: readonly number[]): number {
-  return (Math.max(...values) - Math.min(...values)) / median(values);
+  const range = Math.max(...values) - Math.min(...values);
+  return range === 0 ? 0 : range / median(values);
 }
 
 /** The median over the pairs of our value by Kafka's; NaN without pairs. Above 1 we win where higher is better. */

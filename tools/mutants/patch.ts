@@ -3,9 +3,11 @@
  *
  * A patch file begins with a line `# …` and one `stories NAME …`, the scenarios that exercise what it breaks, the best
  * first. A line `missed …` says why the simulator does not find it yet: such a mutant is left out unless it is asked
- * for. Then come, for each file, `file PATH` and hunks of `--- before`, `--- after`, `--- end`. A hunk is found by its
- * text, never by line numbers, so that changes elsewhere leave it alone; text that is missing or not unique is an
- * error: a mutant that changes nothing would look like one that is not found.
+ * for; a line `slow …` says why it is not played where there is little time. Lines `checked …` and `alone …` say what
+ * came of it last, with assertions and without: `run.ts` writes them. Then come, for each file, `file PATH` and hunks
+ * of `--- before`, `--- after`, `--- end`. A hunk is found by its text, never by line numbers, so that changes
+ * elsewhere leave it alone; text that is missing or not unique is an error: a mutant that changes nothing would look
+ * like one that is not found.
  */
 
 /** One planted bug. */
@@ -17,6 +19,12 @@ export interface Mutant {
   readonly stories: readonly string[];
   /** Why it is not found yet, a sentence; null for one that is. */
   readonly missed: string | null;
+  /** Why it is played only when all are, a sentence; null for one that is quick to find. */
+  readonly slow: string | null;
+  /** What found it in how many seeds, or in how many it was not found; empty where it was not played. */
+  readonly checked: string;
+  /** The same without assertions. */
+  readonly alone: string;
   readonly hunks: readonly Hunk[];
 }
 
@@ -32,7 +40,7 @@ export function parseMutant(name: string, text: string): Mutant {
   const hunks: Hunk[] = [];
   let imitates = '';
   let stories: string[] = [];
-  let missed: string | null = null;
+  const said = new Map<string, string>();
   let file = '';
   let part: 'none' | 'before' | 'after' = 'none';
   let before: string[] = [];
@@ -49,13 +57,33 @@ export function parseMutant(name: string, text: string): Mutant {
     else if (part === 'after') after.push(line);
     else if (line.startsWith('file ')) file = line.slice(5).trim();
     else if (line.startsWith('stories ')) stories = line.slice(8).trim().split(/ +/);
-    else if (line.startsWith('missed ')) missed = line.slice(7);
+    else if (REMARK.test(line)) said.set(line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1));
     else if (line.startsWith('# ') && imitates === '') imitates = line.slice(2);
     else if (line.trim() !== '') throw new Error(`${name}: cannot read the line "${line}"`);
   }
   if (part !== 'none' || hunks.length === 0) throw new Error(`${name}: no whole hunk`);
   if (imitates === '') throw new Error(`${name}: it does not say what it imitates`);
-  return { name, imitates, stories, missed, hunks };
+  const [missed, slow] = [said.get('missed') ?? null, said.get('slow') ?? null];
+  return {
+    name,
+    imitates,
+    stories,
+    missed,
+    slow,
+    checked: said.get('checked') ?? '',
+    alone: said.get('alone') ?? '',
+    hunks,
+  };
+}
+
+const REMARK = /^(missed|slow|checked|alone) /;
+
+/** The text of a patch file with another remark in place of the one of that kind; an empty remark takes it away. */
+export function withRemark(text: string, kind: 'checked' | 'alone', remark: string): string {
+  const kept = text.split('\n').filter((line) => !line.startsWith(`${kind} `));
+  const at = kept.findIndex((line) => line.startsWith('file '));
+  if (remark !== '') kept.splice(at, 0, `${kind} ${remark}`);
+  return kept.join('\n');
 }
 
 function lines(of: readonly string[]): string {

@@ -9,14 +9,18 @@
  * bug. A node that cannot even boot is not a find. Exit code 0 when all are found but for `--missed-max`, 1 when not, 2
  * for a wrong flag or a mutant that does not apply or compile.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { runTwiceAtMost } from '../cli/sim/child.ts';
 import { compileClean, compileMutant, copySources, type Workshop } from './copy.ts';
-import { type Mutant, parseMutant } from './patch.ts';
+import { type Mutant, parseMutant, withRemark } from './patch.ts';
+import { withTable } from './table.ts';
+
+/** Where the table of mutants stands. */
+const DOCS = 'docs/simulation.md';
 
 interface Flags {
   readonly dir: string;
@@ -27,6 +31,8 @@ interface Flags {
   readonly check: boolean;
   readonly allStories?: boolean;
   readonly missedMax: number;
+  readonly all?: boolean;
+  readonly note?: boolean;
   readonly json?: boolean;
 }
 
@@ -144,22 +150,31 @@ function tell(outcome: Outcome): void {
   if (detail !== '') process.stdout.write(`    ${detail}\n`);
 }
 
-/** The mutants that were asked for; without names, those that are known to be found. */
-function chosen({ dir, only, json }: Flags): Mutant[] {
-  const folder = resolve(dir);
-  const files = readdirSync(folder).filter((name) => name.endsWith('.patch'));
-  const all = files
-    .sort()
-    .map((name) => parseMutant(basename(name, '.patch'), readFileSync(join(folder, name), 'utf8')));
+function readMutants(dir: string): Mutant[] {
+  const files = readdirSync(resolve(dir)).filter((name) => name.endsWith('.patch'));
+  return files.sort().map((name) => parseMutant(basename(name, '.patch'), readFileSync(join(dir, name), 'utf8')));
+}
+
+/** The mutants that were asked for; without names, those that are known to be found, and without --all quickly. */
+function chosen({ dir, only, json, all }: Flags): Mutant[] {
+  const mutants = readMutants(dir);
   const names = only?.split(',');
-  const mutants = all.filter(({ name, missed }) => (names === undefined ? missed === null : names.includes(name)));
-  if (mutants.length === 0) throw new Error(`there is no mutant in ${folder}, or none of that name`);
-  for (const { name, missed } of all) {
-    if (names === undefined && missed !== null && json !== true) {
-      process.stdout.write(`${name.padEnd(24)} left out: ${missed}\n`);
-    }
+  const isLeftOut = ({ missed, slow }: Mutant): boolean => missed !== null || (slow !== null && all !== true);
+  const wanted = mutants.filter((one) => names?.includes(one.name) ?? !isLeftOut(one));
+  if (wanted.length === 0) throw new Error(`there is no mutant in ${dir}, or none of that name`);
+  if (names !== undefined || json === true) return wanted;
+  for (const one of mutants) {
+    if (isLeftOut(one)) process.stdout.write(`${one.name.padEnd(24)} left out: ${one.missed ?? one.slow}\n`);
   }
-  return mutants;
+  return wanted;
+}
+
+/** Writes down in the patch file what came of it. */
+function note({ mutant, result, checker, seeds }: Outcome, { dir, check }: Flags): void {
+  if (result !== 'found' && result !== 'missed') return;
+  const path = join(dir, `${mutant}.patch`);
+  const remark = result === 'found' ? `\`${checker}\`, ${seeds}` : `not in ${seeds}`;
+  writeFileSync(path, withRemark(readFileSync(path, 'utf8'), check ? 'checked' : 'alone', remark));
 }
 
 function runAll(flags: Flags): number {
@@ -175,10 +190,15 @@ function runAll(flags: Flags): number {
     for (const mutant of mutants) {
       const outcome = judge(root, work, workshop, mutant, flags);
       outcomes.push(outcome);
+      if (flags.note === true) note(outcome, flags);
       if (flags.json !== true) tell(outcome);
     }
   } finally {
     rmSync(work, { recursive: true, force: true });
+  }
+  if (flags.note === true) {
+    const docs = join(root, DOCS);
+    writeFileSync(docs, withTable(readFileSync(docs, 'utf8'), readMutants(flags.dir)));
   }
   const found = outcomes.filter(({ result }) => result === 'found').length;
   if (flags.json === true)
@@ -202,6 +222,8 @@ function main(): void {
     .option('--only <names>', 'some mutants, with commas between')
     .option('--all-stories', 'each seed draws its story, whatever the mutant is about')
     .option('--no-check', 'no assertions: only the judges of histories find anything')
+    .option('--all', 'those too that take long to find')
+    .option('--note', 'write what came of it into the patch files, and their table into the docs')
     .option('--missed-max <count>', 'how many may be missed', readCount, 0)
     .option('--json', 'one JSON object')
     .exitOverride();

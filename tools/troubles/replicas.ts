@@ -4,7 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { HIGH_WATERMARKS, LOG_STARTS, METADATA_FOLDER, parseCheckpoint } from '../../core/broker/files.ts';
+import { HIGH_WATERMARKS, LOG_STARTS, METADATA_FOLDER, parseCheckpoint } from '../../core/broker/checkpoints/files.ts';
 import { BATCH_OVERHEAD_BYTES, baseOffset, batchSizeBytes, dataViewOf, nextOffset } from '../../core/protocol/batch.ts';
 import type { Complaint } from '../../core/verify/history.ts';
 import { compareReplicas, type ReplicaBytes } from '../../core/verify/replicas.ts';

@@ -13,7 +13,7 @@ import { ErrorCode, errorName } from '../../protocol/errors.ts';
 import type { ProduceRequest, ProduceResponse } from '../../protocol/messages/00-produce.ts';
 import { appendToLeader, type Waiter } from '../../replication/leader.ts';
 import { answer, endConnection, finish } from '../answers.ts';
-import { mayBeReplaced } from '../contact.ts';
+import { mayBeReplaced } from '../partitions/contact.ts';
 import { currentLeader, endpointsOf, missingError, type TopicKey } from '../partitions/leaders.ts';
 import { touch } from '../partitions/partitions.ts';
 import type { Node, Request, Topic } from '../state.ts';

@@ -12,7 +12,7 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import type { FetchRequest } from '../../protocol/messages/01-fetch.ts';
 import { noteReplica } from '../../replication/serve.ts';
 import { answer } from '../answers.ts';
-import { collect, harvest, ripen } from '../partitions/fetch.ts';
+import { answerSoon, collect, harvest, ripen } from '../partitions/fetch.ts';
 import {
   createSession,
   dropSession,
@@ -90,7 +90,8 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
   if (isReplica) noteReplicas(node, env, session, replicaId, body);
   const fetch = begin(node, env, request, session, replicaId, isNew, body);
   request.fetch = fetch;
-  collect(node, env, fetch, out);
+  if (isReplica && !isNew) answerSoon(node, env, fetch);
+  else collect(node, env, fetch, out);
 }
 
 function checkSession(session: FetchSession | undefined, body: FetchRequest, usesTopicIds: boolean): ErrorCode {

@@ -15,11 +15,11 @@ import { mapValues } from '../../metadata/sharded-map.ts';
 import { CLUSTER_METADATA_TOPIC, isInternalTopic, topicNameProblem } from '../../metadata/topic-names.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { MetadataRequest, MetadataResponse } from '../../protocol/messages/03-metadata.ts';
-import { holdMetadata } from '../absent.ts';
 import { listenerName } from '../addresses.ts';
 import { answer } from '../answers.ts';
-import { mayBeReplaced } from '../contact.ts';
 import { autoCreate } from '../control/auto-create.ts';
+import { holdMetadata } from '../partitions/absent.ts';
+import { mayBeReplaced } from '../partitions/contact.ts';
 import { lingeringEndpoints, liveEndpoints } from '../partitions/leaders.ts';
 import type { Node, Request } from '../state.ts';
 

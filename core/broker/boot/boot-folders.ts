@@ -15,7 +15,6 @@ import type { LogFound } from '../../log/types.ts';
 import { EMPTY_IMAGE, type MetadataImage, type TopicImage } from '../../metadata/image.ts';
 import { mapValues } from '../../metadata/sharded-map.ts';
 import { dropLines, scheduleCheckpoints, settleWrite } from '../checkpoints/checkpoints.ts';
-import { setAsideName } from '../checkpoints/removal.ts';
 import {
   fileText,
   formatPartitionMetadata,
@@ -24,7 +23,8 @@ import {
   parseFolderName,
   parsePartitionMetadata,
   partitionName,
-} from '../files.ts';
+} from '../checkpoints/files.ts';
+import { setAsideName } from '../checkpoints/removal.ts';
 import { catchUp, configFor } from '../partitions/apply-image.ts';
 import { settleRole } from '../partitions/partition-role.ts';
 import { createPartition, openPartition } from '../partitions/partitions.ts';

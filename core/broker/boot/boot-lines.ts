@@ -10,8 +10,6 @@ import type { Outbox } from '../../lib/world.ts';
 import type { LogFound } from '../../log/types.ts';
 import { topicByName } from '../../metadata/image.ts';
 import { knowLines, write } from '../checkpoints/checkpoints.ts';
-import { addLineName, createLineNames } from '../checkpoints/line-names.ts';
-import { setAsideName } from '../checkpoints/removal.ts';
 import {
   HIGH_WATERMARKS,
   LOG_STARTS,
@@ -21,7 +19,9 @@ import {
   partitionName,
   RECOVERY_POINTS,
   readCheckpoint,
-} from '../files.ts';
+} from '../checkpoints/files.ts';
+import { addLineName, createLineNames } from '../checkpoints/line-names.ts';
+import { setAsideName } from '../checkpoints/removal.ts';
 import type { Node } from '../state.ts';
 import { ask, type Boot } from './boot.ts';
 import { restedTopicId } from './rested.ts';

@@ -18,8 +18,6 @@ import type { Timed } from '../../lib/heap.ts';
 import { nextOwner, nextTicket } from '../../lib/ids.ts';
 import { UUID_BYTES } from '../../lib/uuid.ts';
 import type { DiskInput, Env, FolderEntry, HostInput, Outbox } from '../../lib/world.ts';
-import { seedPeers } from '../control/peers.ts';
-import { exitNode } from '../exit.ts';
 import {
   CLEAN_SHUTDOWN,
   fileText,
@@ -31,7 +29,9 @@ import {
   parseMetaProperties,
   RECOVERY_POINTS,
   randomUuid,
-} from '../files.ts';
+} from '../checkpoints/files.ts';
+import { seedPeers } from '../control/peers.ts';
+import { exitNode } from '../exit.ts';
 import { say } from '../say.ts';
 import type { Node } from '../state.ts';
 import {

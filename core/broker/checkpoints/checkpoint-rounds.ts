@@ -11,9 +11,9 @@ import { assert } from '../../lib/assert.ts';
 import { encodeUtf8, utf8Size, writeUtf8 } from '../../lib/utf8.ts';
 import { recoveryPoint } from '../../log/log.ts';
 import { raftRecoveryPoint } from '../../raft/raft.ts';
-import { HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from '../files.ts';
 import { highWatermarkOf } from '../partitions/partition-role.ts';
 import type { Node, Partition, Topic } from '../state.ts';
+import { HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 import { addLineName, type LineNames } from './line-names.ts';
 
 /** Between two slices, ms: what came meanwhile goes first. */

@@ -2,7 +2,7 @@
  * Which partitions a checkpoint file may hold lines of, in little memory: most topics have lines of all partitions from
  * 0 on, and cost one number. Plain data; a crash forgets it, and the next start finds it in the files.
  */
-import { partitionName } from '../files.ts';
+import { partitionName } from './files.ts';
 
 /** Folder names. Invariant: what `upTo` covers need not be in `others`. */
 export interface LineNames {

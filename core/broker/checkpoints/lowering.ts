@@ -9,11 +9,11 @@
  * A crash forgets who waits: the checkpoints are low already, or the log is as it was. Both are safe.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
-import { HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from '../files.ts';
 import { cutLowered } from '../partitions/followers.ts';
 import { settleRole } from '../partitions/partition-role.ts';
 import type { Lowered, Node, Partition } from '../state.ts';
 import { type CheckpointFile, wakeCheckpoints } from './checkpoints.ts';
+import { HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 
 /** A partition that waits for the files. */
 interface Waiting {

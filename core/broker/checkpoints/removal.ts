@@ -20,7 +20,6 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import { failAll } from '../../replication/leader.ts';
 import { finishLookup } from '../api/02-list-offsets.ts';
 import { exitNode } from '../exit.ts';
-import { PARTITION_METADATA, partitionName } from '../files.ts';
 import { failStart } from '../partitions/delete-records.ts';
 import { ripen, takeRead } from '../partitions/fetch.ts';
 import { markDirty } from '../partitions/fetch-sessions.ts';
@@ -28,6 +27,7 @@ import { recount } from '../partitions/partitions.ts';
 import { nameIsFree } from '../partitions/topics.ts';
 import type { Node, Partition } from '../state.ts';
 import { dropLines } from './checkpoints.ts';
+import { PARTITION_METADATA, partitionName } from './files.ts';
 
 /** The longest name of a folder. */
 const NAME_MAX = 255;

@@ -7,12 +7,12 @@ import type { Env, Outbox } from '../../lib/world.ts';
 import type { RequestOf } from '../../protocol/messages/index.ts';
 import type { PeerKey } from '../../raft/raft.ts';
 import { answer } from '../answers.ts';
-import { refusalOf } from '../refusals.ts';
 import type { Node, Request } from '../state.ts';
 import type { Caller, CallOutcome } from './controller-calls.ts';
 import { isActiveHere, submitHere } from './controller-host.ts';
 import { errorOf } from './forward.ts';
 import { takeMemberRequest } from './quorum-calls.ts';
+import { refusalOf } from './refusals.ts';
 
 type Handle<K extends ControllerKey | PeerKey> = (
   node: Node,

@@ -13,11 +13,11 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import type { EnvelopeRequest, EnvelopeResponse } from '../../protocol/messages/58-envelope.ts';
 import { apiOf, type RequestInputOf, type RequestOf, type ResponseInputOf } from '../../protocol/messages/index.ts';
 import { answer, encodeAnswer } from '../answers.ts';
-import { refusalOf } from '../refusals.ts';
 import type { Node, Request } from '../state.ts';
 import type { Caller, CallOutcome, ControllerCall } from './controller-calls.ts';
 import { isActiveHere, submitHere } from './controller-host.ts';
 import { errorOf, isForwardedKey } from './forward.ts';
+import { refusalOf } from './refusals.ts';
 
 /** API key of Envelope. */
 export const ENVELOPE_KEY = 58;

@@ -9,9 +9,9 @@ import type { RequestOf, ResponseInputOf } from '../../protocol/messages/index.t
 import { answer } from '../answers.ts';
 import { waitForTopics } from '../partitions/topic-waits.ts';
 import { scheduleTopics } from '../partitions/topics.ts';
-import { refusalOf } from '../refusals.ts';
 import type { Node, Request, Topic } from '../state.ts';
 import { type Caller, type CallFailure, type CallOutcome, callController } from './controller-calls.ts';
+import { refusalOf } from './refusals.ts';
 
 /** The APIs that are forwarded. */
 export type ForwardedKey = 19 | 20 | 33 | 37 | 43 | 44 | 45 | 46 | 57 | 64 | 94;

@@ -10,9 +10,9 @@ import type { MetadataDelta } from '../../metadata/draft.ts';
 import type { TopicDelta } from '../../metadata/draft-topics.ts';
 import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../../metadata/image.ts';
 import { mapValues } from '../../metadata/sharded-map.ts';
-import { lookForAbsent } from '../absent.ts';
 import { say } from '../say.ts';
 import type { Node, Topic } from '../state.ts';
+import { lookForAbsent } from './absent.ts';
 import { sayIdle } from './idle-settings.ts';
 import { brokersChanged } from './in-sync.ts';
 import {

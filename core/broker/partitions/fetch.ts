@@ -21,35 +21,28 @@ import { ErrorCode } from '../../protocol/errors.ts';
 import type { FetchResponse } from '../../protocol/messages/01-fetch.ts';
 import { type Asked, judgeClient, judgeReader, judgeReplica, type Verdict } from '../../replication/serve.ts';
 import { answer, release } from '../answers.ts';
-import { mayBeReplaced } from '../contact.ts';
 import type { Node, Partition } from '../state.ts';
+import { mayBeReplaced } from './contact.ts';
 import { readOn } from './fetch-ahead.ts';
 import {
   bindSubscription,
   dropSession,
   type Fetch,
-  type FetchAnswer,
   type FetchSlot,
   markDirty,
   nextDirty,
   type Subscription,
 } from './fetch-sessions.ts';
-import { currentLeader, endpointsOf, missingError, nearerReplica } from './leaders.ts';
+import { blank, fill, refuse } from './fetch-slots.ts';
+import { endpointsOf, missingError, nearerReplica } from './leaders.ts';
 import { highWatermarkOf } from './partition-role.ts';
 import { touch } from './partitions.ts';
 import { holdUp, noteRead, noteSent, portionFor } from './throttles.ts';
 
 const KEY = 1;
-const READ_COMMITTED = 1;
-/** The first version whose answers name the leader that a client should ask (KIP-951). */
-const CURRENT_LEADER_SINCE = 16;
 /** The first version in which clients may be sent to a follower (KIP-392). */
 const NEARBY_SINCE = 11;
-const NO_EPOCH = { epoch: -1, endOffset: -1 };
-const NO_LEADER = { leaderId: -1, leaderEpoch: -1 };
-const NO_SNAPSHOT = { endOffset: -1, epoch: -1 };
 const NO_ENDPOINTS: FetchResponse['nodeEndpoints'] = [];
-const NO_RECORDS = new Uint8Array(0);
 
 /** Visits what is dirty; answers, parks, or waits for files. The stage that the fetch is in then. */
 export function collect(node: Node, env: Env, fetch: Fetch, out: Outbox): Fetch['stage'] {
@@ -102,8 +95,11 @@ export function markCommitted(node: Node, partition: Partition, sizeBytes: numbe
   }
 }
 
-/** The disk may have taken batches of a partition that other replicas follow: they may have something to fetch. */
-export function markWritten(node: Node, partition: Partition): void {
+/**
+ * The disk may have taken batches of a partition that other replicas follow: they may have something to fetch. A fetch
+ * that waits for it is answered before the world's turn ends, and takes along what else has come by then.
+ */
+export function markWritten(node: Node, env: Env, partition: Partition): void {
   const { subscriptions, appendedBytes, log } = partition;
   const end = writtenEnd(log);
   if (end <= partition.toldEnd) return;
@@ -113,7 +109,10 @@ export function markWritten(node: Node, partition: Partition): void {
     const subscription = subscriptions[i]!;
     if (!subscription.session.isReplica) continue;
     markDirty(subscription);
-    nourish(node, subscription.session.parked, appendedBytes);
+    const { parked } = subscription.session;
+    if (parked === null) continue;
+    parked.bytes += appendedBytes;
+    if (parked.bytes >= parked.minBytes) setDeadline(node.deadlines, parked, env.nowMs);
   }
 }
 
@@ -139,6 +138,22 @@ export function ripen(node: Node, fetch: Fetch): void {
   fetch.stage = 'ripe';
   unpark(node, fetch);
   node.ripe.push(fetch);
+}
+
+/** A replica goes on with its session: it is answered before the world's turn ends, with what else has come by then. */
+export function answerSoon(node: Node, env: Env, fetch: Fetch): void {
+  park(node, fetch, env.nowMs);
+}
+
+/** The deadline of a fetch that waits has come, or might have: looked at again; at its limit, for the last time. */
+export function wakeFetch(node: Node, env: Env, fetch: Fetch, out: Outbox): void {
+  if (fetch.stage !== 'parked') return;
+  if (fetch.untilMs <= env.nowMs) {
+    ripen(node, fetch);
+    return;
+  }
+  unpark(node, fetch);
+  collect(node, env, fetch, out);
 }
 
 /** The last visit: whatever is there now is the answer, unless files have to be read. */
@@ -287,58 +302,6 @@ function findPartition(node: Node, subscription: Subscription): Partition | null
   return partition;
 }
 
-function fill(fetch: Fetch, reply: FetchAnswer, outcome: ReadOutcome): void {
-  assert(outcome.kind !== 'pending', 'a read that ended is not pending');
-  if (outcome.kind === 'error') {
-    reply.errorCode = outcome.error as ErrorCode;
-    reply.highWatermark = -1;
-    reply.lastStableOffset = -1;
-    fetch.hasErrors = true;
-    return;
-  }
-  // The schema's type is that of what is read; the writer takes parts and cuts the frame around them.
-  (reply as { records: unknown }).records = outcome.parts;
-  fetch.bytes += outcome.sizeBytes;
-}
-
-function blank(fetch: Fetch, subscription: Subscription, partition: Partition): FetchSlot {
-  return slotOf(fetch, subscription, ErrorCode.NONE, highWatermarkOf(partition), partition.log.start);
-}
-
-/** With the error, where it helps: who leads as far as this node knows (KIP-951). */
-function refuse(node: Node, fetch: Fetch, subscription: Subscription, error: ErrorCode): FetchSlot {
-  fetch.hasErrors = true;
-  const slot = slotOf(fetch, subscription, error, -1, -1);
-  const isMoved = error === ErrorCode.NOT_LEADER_OR_FOLLOWER || error === ErrorCode.FENCED_LEADER_EPOCH;
-  if (!isMoved || fetch.request.version < CURRENT_LEADER_SINCE) return slot;
-  const { session, topicId, topic, index } = subscription;
-  slot.answer.currentLeader = currentLeader(node, session.usesTopicIds ? { topicId } : { name: topic }, index);
-  return slot;
-}
-
-function slotOf(
-  fetch: Fetch,
-  subscription: Subscription,
-  error: ErrorCode,
-  highWatermark: number,
-  logStartOffset: number,
-): FetchSlot {
-  const reply: FetchAnswer = {
-    partitionIndex: subscription.index,
-    errorCode: error,
-    highWatermark,
-    lastStableOffset: highWatermark,
-    logStartOffset,
-    divergingEpoch: NO_EPOCH,
-    currentLeader: NO_LEADER,
-    snapshotId: NO_SNAPSHOT,
-    abortedTransactions: fetch.isolationLevel === READ_COMMITTED && error === ErrorCode.NONE ? [] : null,
-    preferredReadReplica: -1,
-    records: NO_RECORDS,
-  };
-  return { fetch, subscription, answer: reply, readingBytes: 0 };
-}
-
 /** Enough, or not: answers or parks. */
 function decide(node: Node, env: Env, fetch: Fetch): void {
   const isEnough =
@@ -351,13 +314,17 @@ function decide(node: Node, env: Env, fetch: Fetch): void {
     finishFetch(node, fetch);
     return;
   }
+  park(node, fetch, fetch.untilMs);
+}
+
+function park(node: Node, fetch: Fetch, deadlineMs: number): void {
   assert(fetch.session.parked === null, 'a session has one parked fetch');
   fetch.stage = 'parked';
   fetch.slots = [];
   // What was asked is in the session; a long poll must not hold the budget for requests.
   release(node, fetch.request);
   fetch.session.parked = fetch;
-  setDeadline(node.deadlines, fetch, fetch.untilMs);
+  setDeadline(node.deadlines, fetch, deadlineMs);
 }
 
 function unpark(node: Node, fetch: Fetch): void {

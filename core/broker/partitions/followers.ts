@@ -27,12 +27,12 @@ import {
   unfollow,
 } from '../../replication/fetcher.ts';
 import type { Followed } from '../../replication/followed.ts';
-import { type Absent, createAbsent, findNode, missNode } from '../absent.ts';
 import { brokerAddress } from '../addresses.ts';
 import { noteCommitted } from '../checkpoints/checkpoints.ts';
 import { lowerCheckpoints } from '../checkpoints/lowering.ts';
 import { callPeer, type PeerOutcome } from '../control/peers.ts';
 import type { Lowered, Node, Partition } from '../state.ts';
+import { type Absent, createAbsent, findNode, missNode } from './absent.ts';
 import { wantStart } from './delete-records.ts';
 import { markCommitted } from './fetch.ts';
 import { touch } from './partitions.ts';

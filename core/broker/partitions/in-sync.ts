@@ -24,7 +24,7 @@ import {
 import { ALTER_PARTITION_KEY, type CallOutcome as ReplicationOutcome } from '../../replication/calls.ts';
 import { leaderDeadlineMs, takePartitionState, wantedChange } from '../../replication/leader.ts';
 import { activeController, type CallOutcome, callController } from '../control/controller-calls.ts';
-import { createDirectories, type Directories, directoriesDeadlineMs, pumpDirectories } from '../directories.ts';
+import { createDirectories, type Directories, directoriesDeadlineMs, pumpDirectories } from '../control/directories.ts';
 import type { Node, Partition } from '../state.ts';
 import { touch } from './partitions.ts';
 

@@ -7,9 +7,9 @@ import { aliveEndPoint } from '../../metadata/describe-topics.ts';
 import { type PartitionImage, type TopicImage, topicById, topicByName } from '../../metadata/image.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import { preferredReplica } from '../../replication/serve.ts';
-import { lingeringBrokers } from '../absent.ts';
 import { addressFor, listenerName } from '../addresses.ts';
 import type { Connection, Node, Partition } from '../state.ts';
+import { lingeringBrokers } from './absent.ts';
 
 /** The end of Kafka's name for the selector of replicas by rack. */
 const RACK_AWARE = 'RackAwareReplicaSelector';

@@ -26,9 +26,9 @@ import { advance, checkLeader, createLeader, cutBack, expire, failAll } from '..
 import { finishLookup } from '../api/02-list-offsets.ts';
 import { bootPartitionOpened } from '../boot/boot.ts';
 import { noteCommitted } from '../checkpoints/checkpoints.ts';
+import { partitionName } from '../checkpoints/files.ts';
 import { noteClaimedStart } from '../checkpoints/lowering.ts';
 import { exitNode } from '../exit.ts';
-import { partitionName } from '../files.ts';
 import { complain } from '../say.ts';
 import type { Node, Partition, Topic } from '../state.ts';
 import { stopPartitionClosed } from '../stop.ts';
@@ -127,7 +127,7 @@ export function settlePartition(node: Node, env: Env, partition: Partition): voi
       noteCommitted(node, partition, sizeBytes);
       markCommitted(node, partition, sizeBytes);
     }
-    if (leader.inSync !== null) markWritten(node, partition);
+    if (leader.inSync !== null) markWritten(node, env, partition);
     leaderMs = settleInSync(node, env, partition);
   }
   const { awaited } = node.checkpoints.starts;

@@ -7,7 +7,7 @@ import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { BOOTSTRAP_PATH, formattedFiles, HALF_FORMATTED } from '../../../core/broker/boot/format.ts';
-import { META_PROPERTIES, METADATA_FOLDER, randomUuid } from '../../../core/broker/files.ts';
+import { META_PROPERTIES, METADATA_FOLDER, randomUuid } from '../../../core/broker/checkpoints/files.ts';
 import { parseSettings } from '../../../core/config/parse.ts';
 import { EXIT_CANNOT_RUN, EXIT_USAGE } from '../../../core/lib/exit-codes.ts';
 import { isUuid, UUID_BYTES } from '../../../core/lib/uuid.ts';

@@ -1,6 +1,6 @@
 /** `tidemark random-uuid`: an id for a cluster or a directory, as `kafka-storage random-uuid` prints it. No state. */
 import crypto from 'node:crypto';
-import { randomUuid } from '../../../core/broker/files.ts';
+import { randomUuid } from '../../../core/broker/checkpoints/files.ts';
 import { UUID_BYTES } from '../../../core/lib/uuid.ts';
 
 /** Prints it. */

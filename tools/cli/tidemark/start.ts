@@ -8,6 +8,7 @@ import { startHost } from '../../../runtime-real/start-node.ts';
 import { type BannerFacts, banner, nextSteps } from './banner.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { collectSettings } from './sources.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** What the command line said. */
 export interface StartOptions {
@@ -44,6 +45,8 @@ export async function start(options: StartOptions): Promise<number> {
     logger.say('info', started.exit.reason, NO_FIELDS);
     return 0;
   }
+  const watchdogMs = config['tidemark.watchdog.timeout.ms'];
+  if (watchdogMs > 0) startWatchdog(watchdogMs, (reason) => logger.say('warn', `no watchdog: ${reason}`, NO_FIELDS));
   greet(options, config, logger, started.listening);
   const exit = await started.host.exited;
   if (exit.code !== 0) return refuse(exit.code, [exit.reason]);

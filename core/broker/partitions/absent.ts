@@ -19,13 +19,13 @@
  *
  * Invariant: whoever waits here waits for a node that is absent. A crash forgets both, with the connections.
  */
-import type { Env } from '../lib/world.ts';
-import { type BrokerImage, type MetadataImage, type TopicImage, topicById, topicByName } from '../metadata/image.ts';
-import type { MetadataRequest } from '../protocol/messages/03-metadata.ts';
-import type { MetadataWait } from './api/03-metadata.ts';
-import { finishWait, holdAnswer, type TopicWait } from './partitions/topic-waits.ts';
-import { scheduleTopics } from './partitions/topics.ts';
-import type { Node } from './state.ts';
+import type { Env } from '../../lib/world.ts';
+import { type BrokerImage, type MetadataImage, type TopicImage, topicById, topicByName } from '../../metadata/image.ts';
+import type { MetadataRequest } from '../../protocol/messages/03-metadata.ts';
+import type { MetadataWait } from '../api/03-metadata.ts';
+import type { Node } from '../state.ts';
+import { finishWait, holdAnswer, type TopicWait } from './topic-waits.ts';
+import { scheduleTopics } from './topics.ts';
 
 /** An answer is held for so long, from when the leader was missed, ms: longer than it takes to replace one. */
 export const HOLD_MS = 1_000;

@@ -6,10 +6,10 @@
  * put in place whole ('replace'), so a crash leaves the old text or the new one. A text that does not parse is
  * 'malformed', and what that means is the reader's business.
  */
-import { isTopicName } from '../config/values.ts';
-import { ProtocolError } from '../lib/protocol-error.ts';
-import { decodeUtf8 } from '../lib/utf8.ts';
-import { isUuid, UUID_BYTES, uuidFromBytes } from '../lib/uuid.ts';
+import { isTopicName } from '../../config/values.ts';
+import { ProtocolError } from '../../lib/protocol-error.ts';
+import { decodeUtf8 } from '../../lib/utf8.ts';
+import { isUuid, UUID_BYTES, uuidFromBytes } from '../../lib/uuid.ts';
 
 /** Whose directory it is: written once, when the directory is formatted. */
 export const META_PROPERTIES = 'meta.properties';

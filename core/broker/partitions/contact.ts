@@ -22,13 +22,13 @@
  *
  * A crash forgets all of it: a node that starts leads nothing before it was heard.
  */
-import type { Env } from '../lib/world.ts';
-import { ErrorCode } from '../protocol/errors.ts';
-import { wantedInSync } from '../replication/in-sync.ts';
-import { failWaiting, type Leader } from '../replication/leader.ts';
-import type { ProduceWait } from './api/00-produce.ts';
-import { markMoved } from './partitions/fetch.ts';
-import type { Node } from './state.ts';
+import type { Env } from '../../lib/world.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import { wantedInSync } from '../../replication/in-sync.ts';
+import { failWaiting, type Leader } from '../../replication/leader.ts';
+import type { ProduceWait } from '../api/00-produce.ts';
+import type { Node } from '../state.ts';
+import { markMoved } from './fetch.ts';
 
 /** The state. */
 export interface Contact {

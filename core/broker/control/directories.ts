@@ -9,12 +9,12 @@
  * says when it is done: a partition that is where the image has it is not in `misplaced`. A crash forgets all of it;
  * the next life compares anew.
  */
-import type { Env, Outbox } from '../lib/world.ts';
-import type { PartitionImage } from '../metadata/image.ts';
-import { ErrorCode } from '../protocol/errors.ts';
-import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
-import { activeController, type CallOutcome, callController } from './control/controller-calls.ts';
-import type { Node, Partition } from './state.ts';
+import type { Env, Outbox } from '../../lib/world.ts';
+import type { PartitionImage } from '../../metadata/image.ts';
+import { ErrorCode } from '../../protocol/errors.ts';
+import type { RequestOf, ResponseInputOf } from '../../protocol/messages/index.ts';
+import type { Node, Partition } from '../state.ts';
+import { activeController, type CallOutcome, callController } from './controller-calls.ts';
 
 const KEY = 73;
 const VERSION = 0;

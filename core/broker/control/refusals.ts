@@ -1,8 +1,8 @@
 /** What the controller's clients are told when the controller did not answer: each API has its own place for it. */
-import type { ControllerKey } from '../controller/handle.ts';
-import { ZERO_UUID } from '../lib/uuid.ts';
-import type { ErrorCode } from '../protocol/errors.ts';
-import type { RequestOf, ResponseInputOf } from '../protocol/messages/index.ts';
+import type { ControllerKey } from '../../controller/handle.ts';
+import { ZERO_UUID } from '../../lib/uuid.ts';
+import type { ErrorCode } from '../../protocol/errors.ts';
+import type { RequestOf, ResponseInputOf } from '../../protocol/messages/index.ts';
 
 /** The answer that refuses the whole of a request. */
 export function refusalOf(

@@ -1,0 +1,145 @@
+/**
+ * Judges the elections of a quorum by what its voters have done, whether or not anybody came to harm: each voter votes
+ * once in an epoch and remembers it on its disk, and a leader whose voters have gone over to a later one stops leading.
+ *
+ * Plain data; a judge remembers who voted for whom in each epoch, and for each leader how long it has stayed too long.
+ */
+import type { Complaint } from './history.ts';
+
+/** What a voter remembers: the latest epoch that it knows, and in it its vote and the leader; -1 for nobody. */
+export interface KeptVote {
+  readonly leaderEpoch: number;
+  readonly votedId: number;
+  readonly leaderId: number;
+}
+
+/** A vote that a candidate counts. */
+export interface CountedVote {
+  readonly epoch: number;
+  readonly voter: number;
+  readonly candidate: number;
+  /** What the voter's disk says of it, for sure; null where there is no such file. */
+  readonly kept: KeptVote | null;
+}
+
+/** The memory. */
+export interface VoteJudge {
+  /** By epoch: candidates by voter. */
+  readonly votes: Map<number, Map<number, number>>;
+}
+
+/** Nobody has voted. */
+export function createVoteJudge(): VoteJudge {
+  return { votes: new Map() };
+}
+
+/** Takes a vote that is counted, once for each candidate, epoch and voter. What is wrong with it, or null. */
+export function seeVote(judge: VoteJudge, { epoch, voter, candidate, kept }: CountedVote): Complaint | null {
+  const votes = judge.votes.get(epoch) ?? new Map<number, number>();
+  judge.votes.set(epoch, votes);
+  const before = votes.get(voter);
+  votes.set(voter, candidate);
+  if (before !== undefined && before !== candidate) {
+    return complaint('two-votes', `node ${voter} votes for nodes ${before} and ${candidate} in epoch ${epoch}`);
+  }
+  // Once an epoch has a leader nobody votes in it any more, so that the vote need not be known then.
+  const isKept =
+    kept !== null &&
+    (kept.leaderEpoch > epoch || (kept.leaderEpoch === epoch && (kept.votedId === candidate || kept.leaderId >= 0)));
+  if (isKept) return null;
+  const has = kept === null ? 'nothing' : `a vote for ${kept.votedId} in epoch ${kept.leaderEpoch}`;
+  const sentence = `node ${candidate} counts a vote of node ${voter} in epoch ${epoch}, and on that disk is ${has}`;
+  return complaint('vote-in-memory', sentence);
+}
+
+function complaint(checker: string, sentence: string): Complaint {
+  return { checker, promise: 2, partition: -1, sentence };
+}
+
+/** A member that leads, or hears the leader whom it follows, without a break. */
+export interface Following {
+  readonly node: number;
+  /** Itself, where it leads. */
+  readonly leader: number;
+  readonly epoch: number;
+  readonly sinceUs: number;
+}
+
+/** A member that stands for election, and who follows whom then. */
+export interface Candidacy {
+  readonly candidate: number;
+  readonly epoch: number;
+  readonly nowUs: number;
+  /** How many voters there are. */
+  readonly voters: number;
+  readonly followings: readonly Following[];
+  /** No answer to the question whether one would be elected comes later than that. Microseconds. */
+  readonly answerUsMax: number;
+}
+
+/** Nobody stands for election while a majority hears a leader and has heard it for long (KIP-996, pre-vote). */
+export function judgeCandidacy(candidacy: Candidacy): Complaint | null {
+  const { candidate, epoch, nowUs, voters, followings, answerUsMax } = candidacy;
+  const known = followings.filter(({ sinceUs }) => nowUs - sinceUs > answerUsMax);
+  for (const { node: leader, leader: self, epoch: led } of known) {
+    if (leader !== self || led >= epoch) continue;
+    const following = known.filter((one) => one.leader === leader && one.epoch === led);
+    if (2 * following.length <= voters) continue;
+    const nodes = following.map(({ node }) => node).join(', ');
+    const stands = `node ${candidate} stands for election in epoch ${epoch}`;
+    const sentence = `${stands}, while nodes ${nodes} hear node ${leader}`;
+    return { checker: 'unseats', promise: 6, partition: -1, sentence };
+  }
+  return null;
+}
+
+/** A member that leads, seen after a step of it. */
+export interface SeenLeader {
+  readonly node: number;
+  readonly epoch: number;
+  readonly nowUs: number;
+  /** After so long without a majority a leader resigns at the latest. Microseconds. */
+  readonly patienceUs: number;
+}
+
+/** The memory of who leads for how long. */
+export interface ReignJudge {
+  /** The newest epoch that was led, and since when. */
+  epoch: number;
+  sinceUs: number;
+  /** By node: when it was last seen to lead, and how long it has led in vain while it ran. Microseconds. */
+  readonly late: Map<number, { epoch: number; seenUs: number; lateUs: number }>;
+}
+
+/** Nobody has led. */
+export function createReignJudge(): ReignJudge {
+  return { epoch: -1, sinceUs: 0, late: new Map() };
+}
+
+/** Between two steps a process may stand still: no more of the time between counts. Microseconds. */
+const STEP_US_MAX = 50_000;
+/** So long a leader may go on after its patience is over, while it runs. Microseconds. */
+const LATE_US_MAX = 300_000;
+
+/**
+ * Takes a leader. A later one has the votes of a majority, which fetches from nobody else from then on: what was on its
+ * way may still come, and then the earlier one has to see that it is left alone.
+ */
+export function seeReign(judge: ReignJudge, { node, epoch, nowUs, patienceUs }: SeenLeader): Complaint | null {
+  if (epoch > judge.epoch) {
+    judge.epoch = epoch;
+    judge.sinceUs = nowUs;
+  }
+  if (epoch === judge.epoch || nowUs < judge.sinceUs + patienceUs) {
+    judge.late.delete(node);
+    return null;
+  }
+  const before = judge.late.get(node);
+  const isOn = before?.epoch === epoch;
+  const lateUs = isOn ? before.lateUs + Math.min(STEP_US_MAX, nowUs - before.seenUs) : 0;
+  judge.late.set(node, { epoch, seenUs: nowUs, lateUs });
+  if (lateUs <= LATE_US_MAX) return null;
+  judge.late.set(node, { epoch, seenUs: nowUs, lateUs: -Infinity });
+  const sentence = `node ${node} leads the quorum in epoch ${epoch}, long after epoch ${judge.epoch} has had a leader`;
+  return { checker: 'overstays', promise: 6, partition: -1, sentence };
+}

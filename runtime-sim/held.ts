@@ -1,0 +1,160 @@
+/**
+ * What a simulated disk holds of a log, read from its bytes and not from what a node believes.
+ *
+ * Either as its node would read it now, or *for sure*: what every power loss leaves, the durable bytes of files whose
+ * names are durable. Each file is looked through once; a cut, or a crash, makes it be looked through again. Reads
+ * disks, and changes nothing.
+ */
+import { LOG_SUFFIX, offsetOf } from '../core/log/names.ts';
+import * as batch from '../core/protocol/batch.ts';
+import { checkpointOf, QUORUM_STATE_NAME } from '../core/raft/names.ts';
+import { decodeQuorumState, type QuorumState } from '../core/raft/quorum-state.ts';
+import { type Content, type Inode, isDirty, readContent } from './disk/content.ts';
+import type { Disk } from './disk/disk.ts';
+import { type Entry, type Folder, isFolder } from './disk/tree.ts';
+
+/** The whole batches of one file, as far as it was looked through: an entry in each column for every batch. */
+interface Scan {
+  readonly life: number;
+  readonly cuts: number;
+  /** Where the last of them ends. */
+  sizeBytes: number;
+  readonly ends: number[];
+  readonly nextOffsets: number[];
+  readonly epochs: number[];
+}
+
+/** What was looked through. */
+export interface Scans {
+  readonly files: Map<Inode, Scan>;
+  /** By name of a file: where the segment begins whose batches it holds; -1 for any other. */
+  readonly bases: Map<string, number>;
+}
+
+/** Nothing was looked through. */
+export function createScans(): Scans {
+  return { files: new Map(), bases: new Map() };
+}
+
+/** What there is of one log. */
+export interface Held {
+  /** Every record below it, from where the log begins; 0 for nothing. */
+  readonly end: number;
+  /** The leader epoch of the last batch; -1 for none. */
+  readonly lastEpoch: number;
+  /** That of the batch that holds the record below the offset that was asked for; -1 where there is none. */
+  readonly epoch: number;
+}
+
+/** Whose disk, and what of it. */
+export interface Place {
+  readonly disk: Disk;
+  /** Of the node: what a crash has done to its files must be looked at anew. */
+  readonly life: number;
+  readonly folder: string;
+  readonly isForSure: boolean;
+}
+
+/** What a replica has of a log. `offset`: whose epoch is wanted. */
+export function heldOf(scans: Scans, place: Place, offset: number): Held {
+  let end = -1;
+  let lastEpoch = -1;
+  let epoch = -1;
+  for (const { base, file } of segmentsOf(scans, namesOf(place))) {
+    // What lies behind a gap is given up when the log is opened.
+    if (end >= 0 && base !== end) break;
+    end = base;
+    const scan = scanOf(scans, file, place.life);
+    const count = place.isForSure ? countBelow(scan.ends, file.durable.shared) : scan.ends.length;
+    if (count === 0) continue;
+    if (offset > base && epoch < 0) epoch = scan.epochs[countBelow(scan.nextOffsets, offset - 1)] ?? -1;
+    end = scan.nextOffsets[count - 1] as number;
+    lastEpoch = scan.epochs[count - 1] as number;
+  }
+  return { end: Math.max(0, end), lastEpoch, epoch: end < offset ? -1 : epoch };
+}
+
+/** The files of batches, in their order, in which they mostly are. */
+function segmentsOf({ bases }: Scans, names: ReadonlyMap<string, Entry>): { base: number; file: Inode }[] {
+  const segments: { base: number; file: Inode }[] = [];
+  let last = -1;
+  let isInOrder = true;
+  for (const [name, file] of names) {
+    const base = bases.get(name) ?? offsetOf(name, LOG_SUFFIX);
+    bases.set(name, base);
+    if (base < 0 || isFolder(file)) continue;
+    segments.push({ base, file });
+    isInOrder &&= base > last;
+    last = base;
+  }
+  return isInOrder ? segments : segments.sort((a, b) => a.base - b.base);
+}
+
+/** What a member of the quorum has of the metadata log: a checkpoint stands for all that it holds. */
+export function heldOfQuorum(scans: Scans, place: Place, offset: number): Held {
+  const held = heldOf(scans, place, offset);
+  let newest = held;
+  for (const [name, file] of namesOf(place)) {
+    const id = checkpointOf(name);
+    if (id === null || isFolder(file) || (place.isForSure && isDirty(file)) || id.endOffset <= newest.end) continue;
+    newest = { end: id.endOffset, lastEpoch: id.epoch, epoch: id.endOffset === offset ? id.epoch : -1 };
+  }
+  return newest;
+}
+
+/** What a disk says of a voter for sure; null where nothing can be read. `folder` is the metadata log's. */
+export function keptVote(disk: Disk, folder: string): QuorumState | null {
+  const file = namesOf({ disk, life: 0, folder, isForSure: true }).get(QUORUM_STATE_NAME);
+  if (file === undefined || isFolder(file)) return null;
+  const state = decodeQuorumState(readContent(file.content, 0, file.content.size));
+  return typeof state === 'string' ? null : state;
+}
+
+const NOTHING: ReadonlyMap<string, Entry> = new Map();
+
+function namesOf({ disk, folder, isForSure }: Place): ReadonlyMap<string, Entry> {
+  const names = (of: Folder): ReadonlyMap<string, Entry> => (isForSure ? of.durable : of.entries);
+  let found: Folder = disk.tree.root;
+  for (const name of folder.split('/')) {
+    if (name === '') continue;
+    const next = names(found).get(name);
+    if (next === undefined || !isFolder(next)) return NOTHING;
+    found = next;
+  }
+  return names(found);
+}
+
+/** How many of ascending numbers are at most `limit`. */
+function countBelow(numbers: readonly number[], limit: number): number {
+  let low = 0;
+  let high = numbers.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((numbers[middle] as number) <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function scanOf(scans: Scans, file: Inode, life: number): Scan {
+  const known = scans.files.get(file);
+  const isCurrent = known?.life === life && known.cuts === file.cuts.length;
+  const scan = isCurrent
+    ? known
+    : { life, cuts: file.cuts.length, sizeBytes: 0, ends: [], nextOffsets: [], epochs: [] };
+  if (!isCurrent) scans.files.set(file, scan);
+  goOn(scan, file.content);
+  return scan;
+}
+
+function goOn(scan: Scan, content: Content): void {
+  while (scan.sizeBytes + batch.BATCH_HEADER_BYTES <= content.size) {
+    const header = batch.dataViewOf(readContent(content, scan.sizeBytes, batch.BATCH_HEADER_BYTES));
+    const end = scan.sizeBytes + batch.batchSizeBytes(header, 0);
+    if (end < scan.sizeBytes + batch.BATCH_HEADER_BYTES || end > content.size) return;
+    scan.sizeBytes = end;
+    scan.ends.push(end);
+    scan.nextOffsets.push(batch.nextOffset(header, 0));
+    scan.epochs.push(batch.leaderEpoch(header, 0));
+  }
+}

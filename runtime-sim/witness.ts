@@ -1,0 +1,299 @@
+/**
+ * The witness of several nodes: knows every disk, and holds against it what nodes and producers take for committed, for
+ * a vote, for a lead (`core/verify/durability.ts`, `votes.ts`).
+ *
+ * It looks at the world and at nothing that a machine says of itself, except at what it is about to act on: its high
+ * watermark, the votes that it counts. What the controller has decided is the newest image of any node. A claim is
+ * judged when it is made, and again whenever another set of replicas is to answer for it.
+ *
+ * Not judged: a topic that allows unclean elections, which may lose what was committed; a replica that the disk has
+ * damaged, for it counts as in sync until the controller hears of it. It reads states and disks, and changes nothing.
+ */
+import type { Node } from '../core/broker/node.ts';
+import type { Partition } from '../core/broker/state.ts';
+import { type MetadataImage, type PartitionImage, topicById, topicByName } from '../core/metadata/image.ts';
+import { mapValues } from '../core/metadata/sharded-map.ts';
+import { metadataFolder } from '../core/raft/names.ts';
+import {
+  type Claim,
+  type Holder,
+  judgeClaim,
+  judgeQuorumClaim,
+  judgeShown,
+  type VoterLog,
+} from '../core/verify/durability.ts';
+import { type Complaint, complain, type History, type Send } from '../core/verify/history.ts';
+import type { ReplicaSight } from '../core/verify/replicas.ts';
+import {
+  createReignJudge,
+  createVoteJudge,
+  type Following,
+  judgeCandidacy,
+  type ReignJudge,
+  seeReign,
+  seeVote,
+  type VoteJudge,
+} from '../core/verify/votes.ts';
+import type { Actor } from './actor.ts';
+import { createScans, type Held, heldOf, heldOfQuorum, keptVote, type Scans } from './held.ts';
+import { nodeOf } from './nodes.ts';
+import type { News } from './onlooker.ts';
+
+type Raft = NonNullable<Node['controller']>['quorum']['raft'];
+
+/** The furthest that anybody has called a log committed. */
+interface Committed {
+  /** The leader that said so: its log is the true one. */
+  node: number;
+  offset: number;
+  epoch: number;
+}
+
+/** What it remembers. */
+export interface Witness {
+  readonly scans: Scans;
+  /** By `ReplicaSight.log`. */
+  readonly committed: Map<string, Committed>;
+  image: MetadataImage | null;
+  /** By lead of a quorum: the high watermark that was seen last. */
+  readonly reached: Map<object, number>;
+  readonly votes: VoteJudge;
+  /** By node. */
+  readonly followings: Map<number, Following>;
+  /** Votes that were looked at. */
+  readonly counted: Set<string>;
+  readonly reigns: ReignJudge;
+  /** The latest epoch of the quorum before all was well. */
+  calmEpoch: number;
+  readonly complained: Set<string>;
+}
+
+/** Nothing was seen. */
+export function createWitness(): Witness {
+  return {
+    scans: createScans(),
+    committed: new Map(),
+    image: null,
+    reached: new Map(),
+    votes: createVoteJudge(),
+    followings: new Map(),
+    counted: new Set(),
+    reigns: createReignJudge(),
+    calmEpoch: -1,
+    complained: new Set(),
+  };
+}
+
+/** What a run has that it looks at. */
+export interface Scene {
+  readonly witness: Witness;
+  readonly history: History;
+  readonly nodes: readonly Actor[];
+  readonly nowUs: number;
+  /** min.insync.replicas, which nobody alters. */
+  readonly inSyncMin: number;
+  /** Unclean elections are allowed: partitions may lose what was committed. */
+  readonly mayLose: boolean;
+  /** The disk has damaged what a node has of a log, named as in `ReplicaSight.log`, and it is not whole again. */
+  readonly isDamaged: (node: number, log: string) => boolean;
+}
+
+/** Looks at a node after a step of it; `news` are the replicas of it that have changed. */
+export function testify(scene: Scene, actor: Actor, news: readonly News[]): void {
+  const node = nodeOf(actor);
+  if (node === null) return;
+  takeImage(scene, node);
+  const raft = node.controller?.quorum.raft;
+  if (raft !== undefined && raft.stage === 'open') watchQuorum(scene, node, raft);
+  for (const { sight, partition } of news) {
+    if (!sight.isLeader) holdAgainst(scene, sight);
+    else if (partition !== null) claimForPartition(scene, sight, partition);
+    else if (raft !== undefined) claimForQuorum(scene, raft, sight);
+  }
+}
+
+/** A producer that asked for the acknowledgement of all replicas in sync has it. */
+export function takeAcknowledged(scene: Scene, send: Send): void {
+  const { witness, history } = scene;
+  const named = history.partitions[send.partition];
+  const isOfOne = named === undefined || named.isSlot === true || named.slot !== undefined;
+  if (send.acks !== -1 || send.offset < 0 || isOfOne || witness.image === null) return;
+  const topic = topicByName(witness.image, named.topic);
+  const partition = topic?.partitions[named.partition];
+  if (topic === undefined || partition === undefined) return;
+  const log = logName(topic.name, named.partition, topic.id);
+  const claim: Claim = { log, by: `producer ${send.producer}`, offset: send.offset + 1, epoch: -1 };
+  judgePartition(scene, claim, partition, 0);
+}
+
+function logName(topic: string, index: number, topicId: string): string {
+  return `${topic}-${index} (${topicId})`;
+}
+
+function note({ witness, history }: Scene, found: Complaint | null, log?: string): void {
+  if (found === null || witness.complained.has(found.checker)) return;
+  witness.complained.add(found.checker);
+  complain(history, log === undefined ? found : { ...found, log });
+}
+
+/** The controller's newest word: whoever is in sync now must have what was called committed before. */
+function takeImage(scene: Scene, { image }: Node): void {
+  const { witness } = scene;
+  const before = witness.image;
+  if (before !== null && image.provenance.offset <= before.provenance.offset) return;
+  witness.image = image;
+  if (before === null || before.topics === image.topics) return;
+  for (const topic of mapValues(image.topics.byId)) {
+    const known = topicById(before, topic.id);
+    if (known === topic) continue;
+    for (const [index, partition] of topic.partitions.entries()) {
+      const earlier = known?.partitions[index];
+      if (earlier === partition) continue;
+      const log = logName(topic.name, index, topic.id);
+      if (earlier !== undefined) note(scene, judgeJoining(log, earlier, partition, image), log);
+      const committed = witness.committed.get(log);
+      if (committed === undefined) continue;
+      const { node, offset, epoch } = committed;
+      judgePartition(scene, { log, by: `node ${node}, earlier`, offset, epoch }, partition, 0);
+    }
+  }
+}
+
+/** Who has come into sync is there and stays (KIP-841). */
+function judgeJoining(
+  log: string,
+  before: PartitionImage,
+  { isr, leader }: PartitionImage,
+  { cluster }: MetadataImage,
+): Complaint | null {
+  for (const id of isr) {
+    const broker = cluster.brokers.get(id);
+    if (before.isr.includes(id) || id === leader || (broker?.fenced === false && !broker.inControlledShutdown))
+      continue;
+    const sentence = `node ${id} is in sync with ${log} from now on, and is fenced or about to stop`;
+    return { checker: 'joined-leaving', promise: 1, partition: -1, sentence };
+  }
+  return null;
+}
+
+/** A leader's high watermark has moved, or it has come to lead. */
+function claimForPartition(
+  scene: Scene,
+  { log, node, epoch: leaderEpoch, highWatermark }: ReplicaSight,
+  of: Partition,
+): void {
+  const { witness } = scene;
+  if (highWatermark <= (witness.committed.get(log)?.offset ?? 0)) return;
+  const { epoch } = heldAt(scene, node, log, highWatermark, true) ?? { epoch: -1 };
+  witness.committed.set(log, { node, offset: highWatermark, epoch });
+  const { topic, index } = of;
+  const partition = witness.image === null ? undefined : topicById(witness.image, topic.id)?.partitions[index];
+  if (partition === undefined) return;
+  const by = `node ${node}, leading in epoch ${leaderEpoch}`;
+  const wanted = Math.min(scene.inSyncMin, partition.replicas.length);
+  judgePartition(scene, { log, by, offset: highWatermark, epoch }, partition, wanted);
+}
+
+function judgePartition(scene: Scene, claim: Claim, partition: PartitionImage, wanted: number): void {
+  if (scene.mayLose) return;
+  const { isr, elr, replicas } = partition;
+  const holders: Holder[] = [];
+  for (const node of replicas) {
+    const standing = isr.includes(node) ? 'inSync' : elr.includes(node) ? 'eligible' : 'out';
+    const held = heldAt(scene, node, claim.log, claim.offset, true);
+    holders.push({ node, standing, end: held?.end ?? Number.POSITIVE_INFINITY, epoch: held?.epoch ?? -1 });
+  }
+  note(scene, judgeClaim(claim, holders, wanted), claim.log);
+}
+
+/** Where every simulated node has its logs. */
+const FOLDER = '/data';
+
+/** What a node has of a log; null where its disk has damaged something of it. */
+function heldAt(scene: Scene, node: number, log: string, offset: number, isForSure: boolean): Held | null {
+  const actor = scene.nodes[node - 1];
+  if (actor === undefined || actor.disk === null) throw new Error('a replica is on a node that there is not');
+  const space = log.indexOf(' ');
+  const folder = space < 0 ? metadataFolder(FOLDER) : `${FOLDER}/${log.slice(0, space)}`;
+  if (scene.isDamaged(node, log) || actor.disk.rot.some(({ path }) => path.startsWith(`${folder}/`))) return null;
+  const place = { disk: actor.disk, life: actor.life, folder, isForSure };
+  return space < 0 ? heldOfQuorum(scene.witness.scans, place, offset) : heldOf(scene.witness.scans, place, offset);
+}
+
+/** The leader of the quorum has moved its high watermark, or has come to lead. */
+function claimForQuorum(scene: Scene, raft: Raft, { log, node, highWatermark }: ReplicaSight): void {
+  const { witness } = scene;
+  if (raft.lead === null) return;
+  const before = witness.reached.get(raft.lead);
+  witness.reached.set(raft.lead, highWatermark);
+  // What it knew when it came is an earlier leader's word.
+  if (before === undefined || highWatermark <= before) return;
+  const { epoch } = heldAt(scene, node, log, highWatermark, true) ?? { epoch: -1 };
+  const known = witness.committed.get(log);
+  if (known === undefined || highWatermark > known.offset) {
+    witness.committed.set(log, { node, offset: highWatermark, epoch });
+  }
+  const voters: VoterLog[] = [];
+  for (const { id } of raft.quorum.voters) {
+    const held = heldAt(scene, id, log, highWatermark, true);
+    if (held === null) return;
+    voters.push({ node: id, ...held });
+  }
+  const by = `node ${node}`;
+  note(scene, judgeQuorumClaim({ log, by, offset: highWatermark, epoch }, raft.epoch, voters), log);
+}
+
+/** A follower shows a high watermark. */
+function holdAgainst(scene: Scene, { log, node, highWatermark }: ReplicaSight): void {
+  const { witness, mayLose } = scene;
+  if (highWatermark <= 0 || (mayLose && log.includes(' '))) return;
+  const committed = witness.committed.get(log);
+  const own = heldAt(scene, node, log, highWatermark, false)?.epoch ?? -1;
+  const truth = committed === undefined ? null : heldAt(scene, committed.node, log, highWatermark, false);
+  note(scene, judgeShown({ log, node, highWatermark, epoch: own }, committed?.offset ?? 0, truth?.epoch ?? -1), log);
+}
+
+function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
+  const { witness, nodes, nowUs } = scene;
+  const { epoch, campaign, lead, peers } = raft;
+  if (scene.history.calmUs < 0) witness.calmEpoch = Math.max(witness.calmEpoch, epoch);
+  else if (epoch > witness.calmEpoch) note(scene, unsettled(node, epoch));
+  if (lead !== null) {
+    const patienceUs = 1_500 * peers.times.fetchTimeoutMs + LATE_NEWS_US_MAX;
+    note(scene, seeReign(witness.reigns, { node, epoch, nowUs, patienceUs }));
+  }
+  noteFollowing(scene, node, raft);
+  if (campaign === null || raft.role !== 'candidate') return;
+  if (!witness.counted.has(`${epoch} ${node} ${node}`)) {
+    const followings = [...witness.followings.values()].filter((one) => nodes[one.node - 1]?.down === null);
+    const answerUsMax = 1_500 * peers.times.requestTimeoutMs;
+    const voters = raft.quorum.voters.length;
+    note(scene, judgeCandidacy({ candidate: node, epoch, nowUs, voters, followings, answerUsMax }));
+  }
+  for (const voter of [node, ...campaign.granted]) {
+    const key = `${epoch} ${node} ${voter}`;
+    if (witness.counted.has(key)) continue;
+    witness.counted.add(key);
+    const disk = nodes[voter - 1]?.disk;
+    if (disk == null) continue;
+    const kept = keptVote(disk, metadataFolder(FOLDER));
+    note(scene, seeVote(witness.votes, { epoch, voter, candidate: node, kept }));
+  }
+}
+
+function noteFollowing({ witness, nowUs }: Scene, node: number, { lead, follow, leaderId, epoch }: Raft): void {
+  const leader = lead !== null ? node : follow?.hasFetched === true ? leaderId : -1;
+  const before = witness.followings.get(node);
+  if (before?.leader === leader && before.epoch === epoch) return;
+  if (leader >= 0) witness.followings.set(node, { node, leader, epoch, sinceUs: nowUs });
+  else if (before !== undefined) witness.followings.delete(node);
+}
+
+/** When all is well, or one node is gone for good and given up, a leader that most can hear is left in peace. */
+function unsettled(node: number, epoch: number): Complaint {
+  const sentence = `node ${node} went on to epoch ${epoch} of the quorum, though all was well`;
+  return { checker: 'unsettled', promise: 6, partition: -1, sentence };
+}
+
+/** What a voter has sent before it went over to another leader may come so late. Microseconds. */
+const LATE_NEWS_US_MAX = 4_000_000;
