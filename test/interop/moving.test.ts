@@ -21,6 +21,7 @@ const TOPIC = 'ledger';
 const LINES = 100;
 const GAP_MS = 20;
 const THROTTLE = 5_000_000;
+const WHO = { includeClusterAuthorizedOperations: false, endpointType: 1, includeFencedBrokers: false };
 
 const folder = temporaryFolder();
 const data = join(folder, 'cluster');
@@ -86,7 +87,8 @@ async function replicasOf(partition: number): Promise<readonly number[]> {
 /** Every broker takes part, by the word of the first. */
 async function allThere(): Promise<void> {
   await inTime('all brokers to take part', async () => {
-    const told = await ask({ port: cluster.nodes[0]?.port ?? 0 }, 3, 9, { topics: [] }).catch(() => null);
+    const [first] = cluster.nodes;
+    const told = first === undefined ? null : await ask(first, 60, 2, WHO).catch(() => null);
     return told?.brokers.length === cluster.nodes.length ? true : null;
   });
 }
