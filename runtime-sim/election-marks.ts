@@ -1,10 +1,12 @@
 /**
- * Notes how leaders came to lead: from the in-sync set as a rule, and rarely otherwise. Each kind is a mark, so that a
- * sweep says whether it has seen it. Looks at images as the nodes apply them, and changes nothing.
+ * Notes how leaders came to lead: from the in-sync set as a rule, and rarely otherwise; and how partitions moved. Each
+ * kind is a mark, so that a sweep says whether it has seen it. Looks at images as the nodes apply them, and changes
+ * nothing.
  */
 import type { MetadataImage, PartitionImage } from '../core/metadata/image.ts';
 import { topicById } from '../core/metadata/image.ts';
 import { mapValues } from '../core/metadata/sharded-map.ts';
+import { moveMarks } from './move-marks.ts';
 
 /** The newest image that was looked at. */
 export interface ElectionNotes {
@@ -29,6 +31,7 @@ export function noteElections(notes: ElectionNotes, after: MetadataImage, reache
       if (earlier === undefined || earlier === partition) continue;
       const mark = markOf(earlier, partition);
       if (mark !== null) reached(mark);
+      for (const move of moveMarks(earlier, partition)) reached(move);
     }
   }
 }

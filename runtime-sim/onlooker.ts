@@ -117,7 +117,7 @@ function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
   const { log, epoch, highWatermark } = raft;
   const isLeader = raft.lead !== null;
   const at = { start: log.start, end: logEnd(raft).offset, highWatermark };
-  return { log: METADATA, node: node.nodeId, life, isLeader, epoch, isEpochKept: true, ...at };
+  return { log: METADATA, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
 }
 
 function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
@@ -127,7 +127,7 @@ function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
   const highWatermark = followed?.highWatermark ?? leader.highWatermark;
   const at = { start: log.start, end: log.end, highWatermark };
   const name = `${topic.name}-${index} (${topic.id})`;
-  return { log: name, node: node.nodeId, life, isLeader, epoch, isEpochKept: false, ...at };
+  return { log: name, node: node.nodeId, life, stay: log.owner, isLeader, epoch, isEpochKept: false, ...at };
 }
 
 function sightsOf(node: Node, life: number): ReplicaSight[] {

@@ -29,6 +29,7 @@ import { traceHash } from './trace.ts';
 import { fireTrouble, restartUs, troubleStart } from './trouble/fire.ts';
 import { END, type Troubles } from './trouble/troubles.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
+import { forgetMoves, MOVING } from './workload/moving.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
 import { createWorld, type Hooks, startAt, tellLine } from './world.ts';
@@ -163,6 +164,7 @@ function onDown(run: Run, actor: Actor, state: unknown): void {
   if (actor.role === 'node') seeDamages(run, actor);
   if (actor.machine === PRODUCING) forgetSends(observer, state);
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
+  if (actor.machine === MOVING) forgetMoves(observer, state);
   // Of several nodes another may still carry out what this one was asked.
   if (actor.role === 'node' && nodes.length === 1) observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {

@@ -13,6 +13,7 @@ import { GRACEFUL_DEGRADATION } from './graceful-degradation.ts';
 import { LATE_DUPLICATES } from './late-duplicates.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
 import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
+import { PARTITIONS_MOVE } from './partitions-move.ts';
 import { POWER_LOSS } from './power-loss.ts';
 import { RACK_LOSS } from './rack-loss.ts';
 import { RECREATE_UNDER_LOAD } from './recreate-under-load.ts';
@@ -81,4 +82,5 @@ export const WAITING_SCENARIOS: readonly Scenario[] = [
   THREE_DISK_SWAPS,
   THREE_STRAY_WRITES,
   THREE_POOR_WIRE,
+  PARTITIONS_MOVE,
 ];

@@ -15,6 +15,8 @@ export interface ReplicaSight {
   readonly log: string;
   readonly node: number;
   readonly life: number;
+  /** Grows in a life of the node with each time that the replica comes to it: one that had left begins anew, empty. */
+  readonly stay: number;
   readonly isLeader: boolean;
   /** Of the leader, as this node knows it; -1 for unknown. */
   readonly epoch: number;
@@ -29,6 +31,7 @@ export interface ReplicaSight {
 /** The latest that a node said of a log: of epochs in any life where they are kept, of watermarks in this one. */
 interface Last {
   life: number;
+  stay: number;
   epoch: number;
   highWatermark: number;
 }
@@ -60,9 +63,10 @@ export function seeReplica(judge: ReplicaJudge, sight: ReplicaSight): Complaint 
   judge.logs.set(sight.log, log);
   const found = judgeEpoch(log, sight) ?? judgeWatermark(log, sight) ?? judgeLeader(log, sight);
   const before = log.last.get(sight.node);
-  const shown = before?.life === sight.life ? before.highWatermark : -1;
+  const shown = before?.life === sight.life && before.stay === sight.stay ? before.highWatermark : -1;
   log.last.set(sight.node, {
     life: sight.life,
+    stay: sight.stay,
     epoch: Math.max(sight.epoch, before?.epoch ?? -1),
     highWatermark: Math.max(sight.highWatermark, shown),
   });
@@ -83,13 +87,14 @@ function judgeEpoch({ last }: JudgedLog, { log, node, life, epoch, isEpochKept }
 }
 
 function judgeWatermark({ last }: JudgedLog, sight: ReplicaSight): Complaint | null {
-  const { log, node, life, end, highWatermark } = sight;
+  const { log, node, life, stay, end, highWatermark } = sight;
   if (highWatermark > end) {
     const sentence = `node ${node} says that ${log} is committed up to ${highWatermark}, and it ends at ${end}`;
     return complaint('watermark-ahead', 3, sentence);
   }
   const before = last.get(node);
-  if (before?.life !== life || highWatermark < 0 || highWatermark >= before.highWatermark) return null;
+  if (before?.life !== life || before.stay !== stay || highWatermark < 0 || highWatermark >= before.highWatermark)
+    return null;
   const course = `went back from ${before.highWatermark} to ${highWatermark}`;
   const sentence = `the high watermark of ${log} on node ${node} ${course}`;
   return complaint('watermark-regression', 3, sentence);
