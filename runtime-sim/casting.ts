@@ -9,6 +9,7 @@ import type { HistoryPartition } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
 import type { Family, Plan } from './scenario.ts';
 import { ADMINISTERING, type AdministeringOptions } from './workload/administering.ts';
+import { MOVING, type MovingOptions } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { PREPARING, type PreparingOptions } from './workload/preparing.ts';
 import { PRODUCING, type ProducingOptions } from './workload/producing.ts';
@@ -137,6 +138,30 @@ export function addRepeater(world: World, observer: Observer, plan: Plan, fromUs
   if (plan.repeatEveryMs === null) return;
   const options: RepeatingOptions = { observer, bootstrap: bootstrapOf(plan, 0), everyMs: plan.repeatEveryMs };
   startAt(world, addActor(world, 'repeater', 'client', REPEATING, options), fromUs + 50_000);
+}
+
+/** Adds one who moves partitions, if the plan has any. */
+export function addMover(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  const { moveEveryMs, cluster, partitions } = plan;
+  if (moveEveryMs === null) return;
+  const options: MovingOptions = {
+    observer,
+    constant: TOPIC,
+    partitions,
+    nodes: cluster.nodes,
+    replicas: cluster.replicas,
+    replicasMin: cluster.inSyncMin,
+    everyMs: moveEveryMs,
+    admin: {
+      clientId: 'mover',
+      bootstrap: bootstrapOf(plan, 2),
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: ADMIN_TIMEOUT_MS,
+      attemptsMax: 2,
+      retryBackoffMs: 50,
+    },
+  };
+  startAt(world, addActor(world, 'mover', 'client', MOVING, options), fromUs + 60_000);
 }
 
 /** Adds those who administer, if the plan has any. */

@@ -134,6 +134,7 @@ export function noteSwap(keeper: Keeper, atUs: number, actor: Actor, kind: 'lost
 
 /** Takes into the book what is new of a node's disk, and gives it. To be called after each step and end of a life. */
 export function noteDamages(keeper: Keeper, atUs: number, actor: Actor): readonly DiskDamage[] {
+  if (actor.down !== null) forgetSaid(keeper, nodeIdOf(actor));
   const damages = actor.disk?.damages ?? NO_DAMAGES;
   const from = keeper.noted[actor.actor] ?? 0;
   if (damages.length === from) return NO_DAMAGES;
@@ -145,6 +146,12 @@ export function noteDamages(keeper: Keeper, atUs: number, actor: Actor): readonl
 }
 
 const NO_DAMAGES: readonly DiskDamage[] = [];
+
+/** What a voter said in a life that its disk has forgotten does not bind it in the next one. */
+function forgetSaid({ excuses, onlooker }: Keeper, id: number): void {
+  if (excuses.wounds.get(QUORUM)?.has(id) !== true) return;
+  for (const { last } of onlooker.judge.logs.values()) last.delete(id);
+}
 
 function noteDamage(keeper: Keeper, atUs: number, actor: Actor, { kind, path }: DiskDamage): void {
   const id = nodeIdOf(actor);
@@ -190,12 +197,11 @@ function woundQuorum(
 ): void {
   const id = nodeIdOf(actor);
   const epoch = memberFor(keeper.holdings, id)?.epoch ?? 0;
-  // What it said in its lives before does not bind it any more.
-  if (forgetsVote) for (const { last } of keeper.onlooker.judge.logs.values()) last.delete(id);
   const committed = committedOf(keeper, QUORUM);
   const committedEpoch = trueEpoch(keeper.holdings, QUORUM, committed - 1);
   const wound: Wound = { kind, atUs, life: lifeOf(actor), committed, committedEpoch, epoch, isLasting };
   woundVoter(keeper.excuses, id, wound, votersScene(keeper, id, kind, forgetsVote));
+  if (actor.down !== null) forgetSaid(keeper, id);
 }
 
 /** Takes into the book what has flipped on the wire. */

@@ -137,7 +137,7 @@ function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
   const { log, epoch, highWatermark } = raft;
   const isLeader = raft.lead !== null;
   const at = { start: log.start, end: logEnd(raft).offset, highWatermark, atUs: -1, lossy: -1 };
-  return { log: METADATA, node: node.nodeId, life, isLeader, epoch, isEpochKept: true, ...at };
+  return { log: METADATA, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
 }
 
 function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
@@ -147,7 +147,7 @@ function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
   const highWatermark = followed?.highWatermark ?? leader.highWatermark;
   const at = { start: log.start, end: log.end, highWatermark, atUs: -1, lossy: -1 };
   const name = `${topic.name}-${index} (${topic.id})`;
-  return { log: name, node: node.nodeId, life, isLeader, epoch, isEpochKept: false, ...at };
+  return { log: name, node: node.nodeId, life, stay: log.owner, isLeader, epoch, isEpochKept: false, ...at };
 }
 
 /** The partition, in the history, if its present lead began by an unclean election that was allowed; else -1. */

@@ -13,6 +13,7 @@ const ENTITY = {
   settings: 500,
   administration: 700,
   repeating: 750,
+  moving: 760,
   cluster: 800,
   directories: 801,
 } as const;
@@ -55,6 +56,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     partitions: drawn(dice, ENTITY.shape, workload.partitions),
     producers,
     repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
+    moveEveryMs: workload.moveEveryMs === undefined ? null : drawn(dice, ENTITY.moving, workload.moveEveryMs),
     administration: drawAdministration(dice, scenario),
     settings: scenario.settings.map(
       (choice, index) => [choice.name, pick(dice, SITE.settings, ENTITY.settings + index, choice.values)] as const,

@@ -14,9 +14,18 @@ import { wholeNodes } from '../core/verify/excuses.ts';
 import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
 import { endBeyond } from './beyond.ts';
-import { addAdministrators, addPreparer, addProducers, addReader, addRepeater, REQUEST_TIMEOUT_MS } from './casting.ts';
+import {
+  addAdministrators,
+  addMover,
+  addPreparer,
+  addProducers,
+  addReader,
+  addRepeater,
+  REQUEST_TIMEOUT_MS,
+} from './casting.ts';
 import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
+import { checkFolders } from './folder-check.ts';
 import { nodeIdOf } from './holdings.ts';
 import { checkLogs } from './log-check.ts';
 import { cut } from './network/trouble.ts';
@@ -27,15 +36,18 @@ import type { Plan, ScriptStep } from './scenario.ts';
 import { playScript } from './script.ts';
 import { beginTroubles, healAll } from './trouble/fire.ts';
 import { ADMINISTERING, isAdministeringDone } from './workload/administering.ts';
+import { isMovingDone, MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';
 import { isReadingDone } from './workload/reading.ts';
-import { actorOf, crashActor, EndlessError, runUntil, startAt, tellLine, type World } from './world.ts';
+import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
 /** Served again at the latest so long after the world is healed. */
 const RECOVERY_MAX_MS = 10_000;
 /** A cluster that comes up for the first time has its topic at the latest after so long. */
 const FORMING_MAX_MS = 15_000;
+/** Partitions have arrived at the latest so long after the last of them was sent somewhere. */
+const MOVED_MAX_MS = 20_000;
 /** All replicas are in sync at the latest so long after all nodes serve. */
 const IN_SYNC_MAX_MS = 20_000;
 /**
@@ -120,11 +132,16 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addReader(world, observer, plan, 1, 'tail', fromUs + 30_000);
   addReader(world, observer, plan, 2, 'replay', fromUs + 40_000);
   addRepeater(world, observer, plan, fromUs);
+  addMover(world, observer, plan, fromUs);
 }
 
 /** All replicas come into sync; then perhaps one node goes for ever. */
 function settle(run: Run): Complaint | null {
   const { nodes, world } = run;
+  if (!settleMoves(run)) {
+    const sentence = `partitions were still on their way ${MOVED_MAX_MS} ms after every node served`;
+    return late('not-moved', `${sentence}: ${partitionsText(nodes)}`);
+  }
   if (!runOn(run, IN_SYNC_MAX_MS, () => areLed(nodes, nodes) && areInSync(nodes, nodes))) {
     const sentence = `replicas were not all in sync ${IN_SYNC_MAX_MS} ms after every node served`;
     return late('not-in-sync', `${sentence}: ${partitionsText(nodes)}`);
@@ -139,6 +156,16 @@ function settle(run: Run): Complaint | null {
   if (runOn(run, LEFT_MAX_MS, () => areLed(nodes, core) && isGivenUp(nodes, lost))) return null;
   const sentence = `not every partition was led without it ${LEFT_MAX_MS} ms after one node had gone for ever`;
   return late('not-led', `${sentence}: ${partitionsText(nodes)}`);
+}
+
+/** Whoever moves partitions sends them to where they are to stay. Whether they have arrived in time. */
+function settleMoves(run: Run): boolean {
+  const movers = run.world.actors.filter(({ machine }) => machine === MOVING);
+  if (movers.length === 0) return true;
+  // One that is being started again would not hear it.
+  runOn(run, MOVED_MAX_MS, () => movers.every(({ down }) => down === null));
+  for (const mover of movers) inputAt(run.world, mover, { kind: 'stop' }, run.world.nowUs);
+  return runOn(run, MOVED_MAX_MS, () => movers.every(({ state }) => state !== undefined && isMovingDone(state)));
 }
 
 /** Actors that may still be added. */
@@ -190,13 +217,14 @@ function audit(run: Run): Complaint | null {
   return isRead ? null : late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
 }
 
-/** The logs of nodes that are up, once more at the end. */
+/** The logs and the folders of nodes that are up, once more at the end. */
 function checkDisks({ world, nodes, elections }: Run): void {
   if (!world.checks) return;
   for (const actor of nodes) {
     const node = nodeOf(actor);
-    if (node !== null && actor.disk !== null && actor.down === null)
-      checkLogs(node, actor.disk, elections.isUncleanAllowed);
+    if (node === null || actor.disk === null || actor.down !== null) continue;
+    checkLogs(node, actor.disk, elections.isUncleanAllowed);
+    checkFolders(node, actor.disk);
   }
 }
 

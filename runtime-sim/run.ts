@@ -30,6 +30,7 @@ import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fi
 import { END, type Troubles } from './trouble/troubles.ts';
 import { createWitness, type Scene, takeAcknowledged, testify } from './witness.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
+import { forgetMoves, MOVING } from './workload/moving.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
 import { createWorld, type Hooks, startAt, tellLine } from './world.ts';
@@ -143,7 +144,9 @@ function onStepped(run: Run, actor: Actor): void {
 
 function sceneOf({ witness, history, nodes, elections, world, plan, keeper }: Run): Scene {
   const { inSyncMin } = plan.cluster;
-  const isDamaged = (node: number, log: string): boolean => isSpoilt(keeper, node, log);
+  const isDamaged = (node: number, log: string): boolean => {
+    return isSpoilt(keeper, node, log) || nodes[node - 1]?.disk?.betrayals.hasLied === true;
+  };
   return { witness, history, nodes, nowUs: world.nowUs, inSyncMin, mayLose: elections.isUncleanAllowed, isDamaged };
 }
 
@@ -177,6 +180,7 @@ function onDown(run: Run, actor: Actor, state: unknown): void {
   if (actor.role === 'node') seeDamages(run, actor);
   if (actor.machine === PRODUCING) forgetSends(observer, state);
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
+  if (actor.machine === MOVING) forgetMoves(observer, state);
   // Of several nodes another may still carry out what this one was asked.
   if (actor.role === 'node' && nodes.length === 1) observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {

@@ -13,6 +13,7 @@ import type { Plan } from './scenario.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Witness } from './witness.ts';
 import { ADMINISTERING } from './workload/administering.ts';
+import { MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { PRODUCING } from './workload/producing.ts';
 import { REPEATING } from './workload/repeating.ts';
@@ -80,7 +81,7 @@ export function compareReplicas({ onlooker, history, nodes, keeper }: Run, isEnd
 }
 
 /** The machines of those who are asked to stop before the logs are read. */
-const WORKING: readonly AnyMachine[] = [PRODUCING, ADMINISTERING, REPEATING];
+const WORKING: readonly AnyMachine[] = [PRODUCING, ADMINISTERING, REPEATING, MOVING];
 
 /** Asks all who work to begin nothing more. */
 export function stopWorking({ world }: Run): void {

@@ -131,6 +131,8 @@ export interface WorkloadRange {
   readonly administration?: AdministrationRange;
   /** Between two requests of producers that come a second time, on average, ms; absent for none. */
   readonly repeatEveryMs?: Range;
+  /** Between two requests of one who moves partitions, on average, ms; absent for nobody. */
+  readonly moveEveryMs?: Range;
 }
 
 /** What administrators do in a scenario, with topics that come and go beside the constant one. */
@@ -226,6 +228,8 @@ export interface Plan {
   readonly producers: readonly ProducerPlan[];
   /** Between two requests that come a second time, on average; null for none. */
   readonly repeatEveryMs: number | null;
+  /** Between two moves of partitions, on average; null for none. */
+  readonly moveEveryMs: number | null;
   /** Readers that begin anew again and again, beside the one at the tail. */
   readonly replayers: number;
   readonly administration: AdministrationPlan | null;

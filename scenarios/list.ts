@@ -15,6 +15,7 @@ import { LATE_DUPLICATES } from './late-duplicates.ts';
 import { LONG_ABSENCE } from './long-absence.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
 import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
+import { PARTITIONS_MOVE } from './partitions-move.ts';
 import { POWER_LOSS } from './power-loss.ts';
 import { RACK_LOSS } from './rack-loss.ts';
 import { RECREATE_UNDER_LOAD } from './recreate-under-load.ts';
@@ -85,4 +86,4 @@ export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_STRAY_WRITES];
+export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_STRAY_WRITES, PARTITIONS_MOVE];

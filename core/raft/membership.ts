@@ -101,12 +101,11 @@ function remove(turn: Turn, body: RequestOf<81>, waiter: number): Refusal | null
   if (obstacle !== null) return obstacle;
   const { voters } = raft.quorum;
   const voter = voters.find((one) => isVoter(one, key.id, key.directoryId));
-  if (voter === undefined) {
+  const left = voters.filter((one) => one !== voter);
+  if (voter === undefined || left.length === 0) {
     const message = `Cannot remove voter ${voterText(key)} from the set of voters ${votersText(voters)}`;
     return { errorCode: ErrorCode.VOTER_NOT_FOUND, message };
   }
-  const left = voters.filter((one) => one !== voter);
-  if (left.length === 0) return invalid(`Cannot remove voter ${voterText(key)}: it is the only one`);
   const present = left.filter((one) => isPresent(raft, lead, one, env.nowMs));
   if (present.length * 2 <= left.length) {
     const there = `of the voters that stay, ${votersText(left)}, only ${votersText(present)} have caught up`;
@@ -191,7 +190,9 @@ export function takeSupportAnswer(turn: Turn, call: Call, outcome: CallOutcome):
   if (raft.lead === null || change?.stage !== 'asking' || change.voter.id !== call.nodeId) return;
   const response = 'response' in outcome ? (outcome.response as ResponseOf<18>) : null;
   if (response === null || response.errorCode !== ErrorCode.NONE) {
-    const why = 'failure' in outcome ? outcome.failure : errorName(response?.errorCode ?? ErrorCode.NONE);
+    const isLate = 'failure' in outcome && outcome.failure === 'timedOut';
+    const silence = isLate ? ErrorCode.REQUEST_TIMED_OUT : ErrorCode.BROKER_NOT_AVAILABLE;
+    const why = errorName(response?.errorCode ?? silence);
     end(turn, raft.lead, notYet(`${abortedText(change)} API_VERSIONS returned an error ${why}`));
     return;
   }

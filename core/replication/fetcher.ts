@@ -25,6 +25,7 @@ import {
   type FollowOptions,
   firstStage,
   raiseWatermark,
+  sayCut,
   startToWrite,
   WAIT_MS_MIN,
 } from './followed.ts';
@@ -233,7 +234,10 @@ export function startCut(
 /** The owner's checkpoints are lowered: cuts. */
 export function cutFollowed(fetcher: Fetcher, env: Env, followed: Followed, offset: number, out: Outbox): void {
   if (!isFollowed(fetcher, followed) || followed.stage !== 'lowering' || followed.cutTo !== offset) return;
-  if (offset < followed.highWatermark) env.reached('replication.cut_committed');
+  if (offset < followed.highWatermark) {
+    env.reached('replication.cut_committed');
+    sayCut(followed, fetcher.leaderId, offset, out);
+  }
   followed.highWatermark = Math.min(followed.highWatermark, offset);
   followed.leaderHighWatermark = -1;
   followed.stage = 'cutting';

@@ -9,6 +9,7 @@
  * A diverging log is cut before the watermark of the leader is believed (KAFKA-14704).
  */
 
+import type { Outbox } from '../lib/world.ts';
 import type { Log } from '../log/log.ts';
 import { endOffsetForEpoch, keepTail } from '../log/log.ts';
 
@@ -105,6 +106,20 @@ export function divergingCut(log: Log, epoch: number, endOffset: number): number
 export function isBelowLog(log: Log, offset: number): boolean {
   const first = log.segments[0];
   return first !== undefined && offset < first.base;
+}
+
+/** Committed records are about to go: the leader was elected uncleanly, or has lost its disk. Loudly. */
+export function sayCut(followed: Followed, leaderId: number, offset: number, out: Outbox): void {
+  const { topic, index, leaderEpoch, highWatermark } = followed;
+  const fields = new Map<string, string | number>([
+    ['partition', `${topic}-${index}`],
+    ['from', offset],
+    ['to', highWatermark],
+    ['leader', leaderId],
+    ['leaderEpoch', leaderEpoch],
+  ]);
+  const text = 'records that were committed are cut, because the leader does not have them: they are lost';
+  out.push({ kind: 'say', level: 'error', text, fields });
 }
 
 /** Raises the high watermark to what the leader has said, as far as it is synced here. True if it has moved. */

@@ -9,9 +9,9 @@
  *   a later life of its node, it is in sync and has shown as committed all that anybody had when the damage was done;
  *   not while damaged bytes lie on its disk.
  * - The quorum keeps what is committed while no majority can come together that has forgotten some of it: voters that
- *   hold all of it are part of each. A node whose directory is not the voter's does not vote. One that was set back to
- *   an older state of its disk does, and knows nothing of what came since. Nor may a node vote twice in an epoch: it
- *   may lose its memory only where nobody can ask for that vote any more.
+ *   hold all of it are part of each. A node whose directory is not the voter's does not vote, and a majority must be
+ *   left that do. One that was set back to an older state of its disk votes, and knows nothing of what came since. Nor
+ *   may a node vote twice in an epoch: it may lose its memory only where nobody can ask for that vote any more.
  * - Where the quorum's contract is broken, nothing is promised of partitions: it says who leads them.
  * - A contract that was broken holds again once every replica is whole and has what had been committed then, under the
  *   same leader epoch: no log can have another record there without having lost it.
@@ -96,8 +96,11 @@ export function logName(topic: string, partition: number): string {
 
 /** Whether a majority may come together that has forgotten something, or a vote be given twice; null for neither. */
 export function quorumBreach({ voters, mute, holders, isVoteLost }: VotersScene): string | null {
-  const forgetful = voters.filter((id) => !mute.includes(id) && !holders.includes(id));
+  const asked = voters.filter((id) => !mute.includes(id));
+  const forgetful = asked.filter((id) => !holders.includes(id));
   const majority = Math.floor(voters.length / 2) + 1;
+  if (asked.length < majority)
+    return `of voters ${voters.join(', ')} only ${asked.length} have the directory that they had`;
   if (forgetful.length >= majority) {
     const which = `voters ${forgetful.join(', ')} of ${voters.join(', ')}`;
     return `${which} are a majority, and none holds all that is committed`;

@@ -36,13 +36,15 @@ export interface Betrayals {
   fits: RegExp;
   /** Syncs are answered, and nothing comes of them. */
   isLying: boolean;
+  /** It has been so: what is there for sure nobody knows who believes its answers. */
+  hasLied: boolean;
   /** Small files that were replaced while it lied, by what is not durable. */
   readonly replaced: Map<NameChange, string>;
 }
 
 /** An honest disk. */
 export function createBetrayals(): Betrayals {
-  return { append: null, replace: null, read: null, fits: /./, isLying: false, replaced: new Map() };
+  return { append: null, replace: null, read: null, fits: /./, isLying: false, hasLied: false, replaced: new Map() };
 }
 
 /** All betrayal ends: what was not kept so far is not kept, and what comes is. */
@@ -63,6 +65,7 @@ export function copyDisk(disk: Disk): Tree {
 export function swapDisk(disk: Disk, copy: Tree | null): void {
   disk.tree = copy === null ? createTree() : copyTree(copy);
   disk.betrayals.replaced.clear();
+  disk.betrayals.hasLied = disk.betrayals.isLying;
   disk.syncFailed = false;
   disk.usedBytes = 0;
   for (const { file } of filesOf(disk.tree)) disk.usedBytes += file.content.size;

@@ -63,6 +63,7 @@ export function strikeDisks(
       const node = nodeFor(world, troubles, on);
       if (node.disk === null || node.disk.betrayals.isLying) return false;
       node.disk.betrayals.isLying = true;
+      node.disk.betrayals.hasLied = true;
       tellLine(world, node.name, 'has a disk that lies about its syncs');
       endLater(
         world,

@@ -209,7 +209,8 @@ describe('a move that is cancelled', () => {
 
   it('in a cluster without eligible replicas hands the set to one who stays', () => {
     const cluster = moving([1, 2], [['unclean.leader.election.enable', 'true']]);
-    const update = { feature: 'eligible.leader.replicas.version', maxVersionLevel: 0, upgradeType: 2 };
+    const feature = 'eligible.leader.replicas.version';
+    const update = { feature, maxVersionLevel: 0, allowDowngrade: false, upgradeType: 2 };
     expect(ask(cluster, 57, 1, { featureUpdates: [update] }).errorCode).toBe(0);
     move(cluster, [3, 4]);
     alter(cluster, [1, 2, 3]);

@@ -186,7 +186,8 @@ describe('a leader', () => {
   it('does not remove the only voter', () => {
     const { cluster, leader } = settled({ voters: 1, observers: 1 });
     const key = `ReplicaKey(id=1, directoryId=${leader.directoryId})`;
-    expect(remove(cluster, leader)).toEqual(['INVALID_REQUEST', `Cannot remove voter ${key}: it is the only one`]);
+    const why = `Cannot remove voter ${key} from the set of voters [${key}]`;
+    expect(remove(cluster, leader)).toEqual(['VOTER_NOT_FOUND', why]);
   });
 
   it('removes no voter where too few of the others are there to commit that', () => {
@@ -221,11 +222,11 @@ describe('a leader', () => {
     const startMs = cluster.nowMs;
     const key = `ReplicaKey(id=2, directoryId=${at(cluster, 2).directoryId})`;
     // Its answer about its versions is lost too.
-    const silent = `Aborted add voter operation for ${key} since API_VERSIONS returned an error timedOut`;
+    const silent = `Aborted add voter operation for ${key} since API_VERSIONS returned an error REQUEST_TIMED_OUT`;
     expect(add(cluster, at(cluster, 2))).toEqual(['REQUEST_TIMED_OUT', silent]);
     kill(cluster, at(cluster, 2), 'process');
     cluster.network.cuts.clear();
-    const dead = `Aborted add voter operation for ${key} since API_VERSIONS returned an error refused`;
+    const dead = `Aborted add voter operation for ${key} since API_VERSIONS returned an error BROKER_NOT_AVAILABLE`;
     expect(add(cluster, at(cluster, 2))).toEqual(['REQUEST_TIMED_OUT', dead]);
     expect(cluster.nowMs - startMs).toBeLessThan(3000);
     rest(cluster, [1]);

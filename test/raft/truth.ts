@@ -7,9 +7,8 @@
  * At the end: logs are equal, and so is what they come to; nothing that was answered or seen is missing.
  */
 import type { RequestOf, ResponseOf } from '../../core/protocol/messages/index.ts';
-import { newsOf } from '../../core/raft/messages.ts';
+import { type EpochKey, newsOf } from '../../core/raft/messages.ts';
 import type { Raft } from '../../core/raft/raft.ts';
-import type { PeerKey } from '../../core/raft/role-state.ts';
 import { isVoter, type Voter, type VoterSet } from '../../core/raft/voters.ts';
 import { FOLDER } from './cluster.ts';
 import type { Cluster, Member } from './cluster-state.ts';
@@ -209,7 +208,7 @@ function quorumFile(member: Member): QuorumFile {
 /** Looks at an answer to another member: what it says is on the disk, and a vote is given once. */
 export function hear(truth: Truth, member: Member, apiKey: number, request: unknown, response: unknown): void {
   if (apiKey >= 80) return;
-  const news = newsOf(apiKey as PeerKey, response as ResponseOf<PeerKey>);
+  const news = newsOf(apiKey as EpochKey, response as ResponseOf<EpochKey>);
   if (news === null) return;
   const file = quorumFile(member);
   const logEpoch = Math.max(0, ...batchesOf(member, 0).map(({ epoch }) => epoch));

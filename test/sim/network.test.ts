@@ -1,4 +1,4 @@
-/** The simulated network where the contract of all networks says nothing: no power, half a connection, a narrow wire. */
+/** The simulated network where the contract says nothing: no power, half a connection, a narrow wire. */
 import { expect, it } from 'vitest';
 import type { NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
 import { createDice } from '../../runtime-sim/dice.ts';

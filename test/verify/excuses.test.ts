@@ -108,6 +108,13 @@ test('a voter whose directory is another one votes no more: then one that has al
   expect(quorumBreach({ ...VOTERS, mute: [1], holders: [] })).not.toBeNull();
 });
 
+test('without a majority whose directories are the named ones nobody can be elected any more', () => {
+  expect(quorumBreach({ ...VOTERS, mute: [1, 3], holders: [2] })).toContain('only 1 have the directory');
+  const five = { ...VOTERS, voters: [1, 2, 3, 4, 5] };
+  expect(quorumBreach({ ...five, mute: [1, 2], holders: [3, 4, 5] })).toBeNull();
+  expect(quorumBreach({ ...five, mute: [1, 2, 3], holders: [4, 5] })).not.toBeNull();
+});
+
 test('a vote that may be given twice is beyond the contract', () => {
   const why = 'a voter has forgotten whom it voted for, and may be asked again';
   expect(quorumBreach({ ...VOTERS, isVoteLost: true })).toBe(why);

@@ -15,6 +15,7 @@ import type { Node, Topic } from '../state.ts';
 import { lookForAbsent } from './absent.ts';
 import { sayIdle } from './idle-settings.ts';
 import { brokersChanged } from './in-sync.ts';
+import { sayUncleanLeads } from './losses.ts';
 import {
   isThrottled,
   NONE_THROTTLED,
@@ -80,8 +81,10 @@ function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: O
     const topic = before === null || after !== null ? undefined : node.topics.byId.get(before.id);
     if (topic !== undefined) removeTopic(node, env, topic, out);
   }
-  for (const { after, partitions } of deltas) {
+  for (const delta of deltas) {
+    const { after, partitions } = delta;
     if (after === null) continue;
+    sayUncleanLeads(node, delta, out);
     const topic = node.topics.byId.get(after.id) ?? createTopic(node, after, out);
     updatePartitions(node, env, topic, after, partitions, out);
   }

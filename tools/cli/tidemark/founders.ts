@@ -14,27 +14,27 @@ import type { FormatOptions } from './format.ts';
 /** What is to be written. */
 export interface Founding {
   readonly founders: Founders;
-  /** What the directory must be called; null for any name. */
+  /** What the directory must be called; null for any other. */
   readonly directoryId: string | null;
 }
 
 /** Reads the options; a sentence if they do not fit each other or the configuration. */
 export function readFounders(config: NodeConfig, said: FormatOptions['founders']): Founding | string {
   if (said === 'configured') return { founders: 'configured', directoryId: null };
-  const isVoting = isController(config);
-  if (config['controller.quorum.voters'].length > 0) {
-    return 'controller.quorum.voters says who votes: no option of format may say it too.';
-  }
   if (said === 'others') return { founders: 'others', directoryId: null };
-  if (!isVoting) return 'process.roles lacks controller: a node that cannot vote cannot begin a cluster.';
+  if (config['controller.quorum.voters'].length > 0) {
+    return (
+      'controller.quorum.voters says who votes, so that --standalone and --initial-controllers may not: ' +
+      'name controller.quorum.bootstrap.servers instead.'
+    );
+  }
+  if (!isController(config)) return 'process.roles lacks controller: a node that cannot vote cannot begin a cluster.';
   if (said === 'alone') return { founders: 'alone', directoryId: null };
   const voters = readVoters(said.list, controllerNames(config)[0] ?? '');
   if (typeof voters === 'string') return voters;
+  // A controller that is not among them follows them.
   const own = voters.find(({ id }) => id === config['node.id']);
-  if (own === undefined) {
-    return `--initial-controllers lacks node ${config['node.id']}; format it with --no-initial-controllers.`;
-  }
-  return { founders: voters, directoryId: own.directoryId };
+  return { founders: voters, directoryId: own?.directoryId ?? null };
 }
 
 /** Reads `id@host:port:directory` between commas; a sentence if it says something else. */
