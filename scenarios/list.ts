@@ -31,6 +31,7 @@ import { THREE_POOR_WIRE } from './three-poor-wire.ts';
 import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
 import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
+import { VOTERS_COME_AND_GO } from './voters-come-and-go.ts';
 
 /** All scenarios. Only append: a seed draws by place. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -83,4 +84,5 @@ export const WAITING_SCENARIOS: readonly Scenario[] = [
   THREE_STRAY_WRITES,
   THREE_POOR_WIRE,
   PARTITIONS_MOVE,
+  VOTERS_COME_AND_GO,
 ];
