@@ -15,10 +15,13 @@ import { PREPARING, type PreparingOptions } from './workload/preparing.ts';
 import { PRODUCING, type ProducingOptions } from './workload/producing.ts';
 import { READING, type ReadingOptions } from './workload/reading.ts';
 import { REPEATING, type RepeatingOptions } from './workload/repeating.ts';
+import { VOTING, type VotingOptions } from './workload/voting.ts';
 import { addActor, startAt, type World } from './world.ts';
 
 /** The nodes' names, by number less one; a run has no more nodes than these. */
 export const NODE_NAMES: readonly string[] = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5'];
+/** Where nodes of a cluster listen for each other's controllers. */
+export const CONTROLLER_PORT = 9093;
 /** Where each listens for clients. */
 export const PORT = 9092;
 /** The topic that is always there. */
@@ -162,6 +165,27 @@ export function addMover(world: World, observer: Observer, plan: Plan, fromUs: n
     },
   };
   startAt(world, addActor(world, 'mover', 'client', MOVING, options), fromUs + 60_000);
+}
+
+/** Adds one who changes the voters, if the plan has any. */
+export function addVoterChanger(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  const { changeVotersEveryMs, cluster } = plan;
+  if (changeVotersEveryMs === null) return;
+  const names = NODE_NAMES.slice(0, cluster.nodes);
+  const options: VotingOptions = {
+    observer,
+    listeners: new Map(names.map((host, at) => [at + 1, { name: 'CONTROLLER', host, port: CONTROLLER_PORT }])),
+    everyMs: changeVotersEveryMs,
+    admin: {
+      clientId: 'voter-changer',
+      bootstrap: bootstrapOf(plan, 1),
+      requestTimeoutMs: ADMIN_TIMEOUT_MS,
+      timeoutMs: 2 * ADMIN_TIMEOUT_MS,
+      attemptsMax: 1,
+      retryBackoffMs: 50,
+    },
+  };
+  startAt(world, addActor(world, 'voter-changer', 'client', VOTING, options), fromUs + 70_000);
 }
 
 /** Adds those who administer, if the plan has any. */

@@ -10,15 +10,13 @@ import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { type MetadataImage, type PartitionImage, topicByName } from '../core/metadata/image.ts';
 import { type Actor, asAnyMachine } from './actor.ts';
-import { NODE_NAMES, PORT, rackOf, TOPIC } from './casting.ts';
+import { CONTROLLER_PORT, NODE_NAMES, PORT, rackOf, TOPIC } from './casting.ts';
 import { wallMs } from './clock.ts';
 import { below, SITE } from './dice.ts';
 import { putFile } from './disk/disk.ts';
 import type { Plan, Target } from './scenario.ts';
 import { addActor, type World } from './world.ts';
 
-/** Where nodes of a cluster listen for each other's controllers. */
-const CONTROLLER_PORT = 9093;
 /** Sends readers to replicas in their rack. */
 const RACK_AWARE = 'org.apache.kafka.common.replica.RackAwareReplicaSelector';
 /** Of every simulated cluster. */

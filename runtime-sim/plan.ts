@@ -14,6 +14,7 @@ const ENTITY = {
   administration: 700,
   repeating: 750,
   moving: 760,
+  voting: 770,
   cluster: 800,
   directories: 801,
 } as const;
@@ -57,6 +58,8 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     producers,
     repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
     moveEveryMs: workload.moveEveryMs === undefined ? null : drawn(dice, ENTITY.moving, workload.moveEveryMs),
+    changeVotersEveryMs:
+      workload.changeVotersEveryMs === undefined ? null : drawn(dice, ENTITY.voting, workload.changeVotersEveryMs),
     administration: drawAdministration(dice, scenario),
     settings: scenario.settings.map(
       (choice, index) => [choice.name, pick(dice, SITE.settings, ENTITY.settings + index, choice.values)] as const,
@@ -69,13 +72,15 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
   };
 }
 
-function drawCluster(dice: Dice, { cluster }: Scenario): ClusterPlan {
+function drawCluster(dice: Dice, { cluster, workload }: Scenario): ClusterPlan {
   if (cluster === undefined) return ALONE;
   const { nodes, replicas, inSyncMin, allowsUnclean = false } = cluster;
   const tailPpm = pick(dice, SITE.plan, ENTITY.cluster, cluster.tailPpm);
   const hasRacks = cluster.racks !== undefined || chance(dice, SITE.plan, ENTITY.cluster, 500_000);
-  const isNamed = cluster.mayNameDirectories === true && chance(dice, SITE.plan, ENTITY.directories, 500_000);
-  const drawn = { tailPpm, namesDirectories: isNamed, hasRacks };
+  // Voters can only change where the log says who they are.
+  const mustName = workload.changeVotersEveryMs !== undefined;
+  const mayName = cluster.mayNameDirectories === true && chance(dice, SITE.plan, ENTITY.directories, 500_000);
+  const drawn = { tailPpm, namesDirectories: mustName || mayName, hasRacks };
   return { nodes, replicas, inSyncMin, allowsUnclean, ...drawn, racks: cluster.racks ?? nodes };
 }
 

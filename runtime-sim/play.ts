@@ -21,6 +21,7 @@ import {
   addProducers,
   addReader,
   addRepeater,
+  addVoterChanger,
   REQUEST_TIMEOUT_MS,
 } from './casting.ts';
 import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
@@ -40,6 +41,7 @@ import { isMovingDone, MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';
 import { isReadingDone } from './workload/reading.ts';
+import { isVotingDone, VOTING } from './workload/voting.ts';
 import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
 /** Served again at the latest so long after the world is healed. */
@@ -48,6 +50,8 @@ const RECOVERY_MAX_MS = 10_000;
 const FORMING_MAX_MS = 15_000;
 /** Partitions have arrived at the latest so long after the last of them was sent somewhere. */
 const MOVED_MAX_MS = 20_000;
+/** All nodes vote again at the latest so long after all nodes serve. */
+const VOTING_MAX_MS = 20_000;
 /** All replicas are in sync at the latest so long after all nodes serve. */
 const IN_SYNC_MAX_MS = 20_000;
 /**
@@ -133,11 +137,24 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addReader(world, observer, plan, 2, 'replay', fromUs + 40_000);
   addRepeater(world, observer, plan, fromUs);
   addMover(world, observer, plan, fromUs);
+  addVoterChanger(world, observer, plan, fromUs);
+}
+
+/** Whoever changes the voters sees to it that all nodes vote. Whether they do in time. */
+function settleVoters(run: Run): boolean {
+  const changers = run.world.actors.filter(({ machine }) => machine === VOTING);
+  if (changers.length === 0) return true;
+  runOn(run, VOTING_MAX_MS, () => changers.every(({ down }) => down === null));
+  for (const changer of changers) inputAt(run.world, changer, { kind: 'stop' }, run.world.nowUs);
+  return runOn(run, VOTING_MAX_MS, () => changers.every(({ state }) => state !== undefined && isVotingDone(state)));
 }
 
 /** All replicas come into sync; then perhaps one node goes for ever. */
 function settle(run: Run): Complaint | null {
   const { nodes, world } = run;
+  if (!settleVoters(run)) {
+    return late('not-voting', `not all nodes voted again ${VOTING_MAX_MS} ms after every node served`);
+  }
   if (!settleMoves(run)) {
     const sentence = `partitions were still on their way ${MOVED_MAX_MS} ms after every node served`;
     return late('not-moved', `${sentence}: ${partitionsText(nodes)}`);

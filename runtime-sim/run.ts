@@ -33,6 +33,7 @@ import { ADMINISTERING, forgetAdministrations } from './workload/administering.t
 import { forgetMoves, MOVING } from './workload/moving.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
+import { forgetVotes, VOTING } from './workload/voting.ts';
 import { createWorld, type Hooks, startAt, tellLine } from './world.ts';
 
 /** What to run. */
@@ -181,6 +182,7 @@ function onDown(run: Run, actor: Actor, state: unknown): void {
   if (actor.machine === PRODUCING) forgetSends(observer, state);
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
   if (actor.machine === MOVING) forgetMoves(observer, state);
+  if (actor.machine === VOTING) forgetVotes(observer, state);
   // Of several nodes another may still carry out what this one was asked.
   if (actor.role === 'node' && nodes.length === 1) observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {

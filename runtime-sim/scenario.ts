@@ -133,6 +133,8 @@ export interface WorkloadRange {
   readonly repeatEveryMs?: Range;
   /** Between two requests of one who moves partitions, on average, ms; absent for nobody. */
   readonly moveEveryMs?: Range;
+  /** Between two changes of the voters by one who makes them, on average, ms; absent for nobody. */
+  readonly changeVotersEveryMs?: Range;
 }
 
 /** What administrators do in a scenario, with topics that come and go beside the constant one. */
@@ -230,6 +232,8 @@ export interface Plan {
   readonly repeatEveryMs: number | null;
   /** Between two moves of partitions, on average; null for none. */
   readonly moveEveryMs: number | null;
+  /** Between two changes of the voters, on average; null for none. */
+  readonly changeVotersEveryMs: number | null;
   /** Readers that begin anew again and again, beside the one at the tail. */
   readonly replayers: number;
   readonly administration: AdministrationPlan | null;

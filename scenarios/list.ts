@@ -34,6 +34,7 @@ import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
 import { UNCLEAN_ELECTION } from './unclean-election.ts';
 import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
+import { VOTERS_COME_AND_GO } from './voters-come-and-go.ts';
 
 /** All scenarios. Only append: a seed draws by place. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -86,4 +87,4 @@ export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_STRAY_WRITES, PARTITIONS_MOVE];
+export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_STRAY_WRITES, PARTITIONS_MOVE, VOTERS_COME_AND_GO];

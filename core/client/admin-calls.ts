@@ -8,6 +8,7 @@ import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ApiKey, RequestInputOf } from '../protocol/messages/index.ts';
+import { callVoters, type QuorumMember, readVoterAnswer, VOTER_KEYS, type VoterRequest } from './voter-calls.ts';
 
 /** What IncrementalAlterConfigs does to a setting. */
 export const ConfigOperation = { SET: 0, DELETE: 1, APPEND: 2, SUBTRACT: 3 } as const;
@@ -63,7 +64,8 @@ export type AdminRequest =
       readonly topic: string;
       readonly partition: number;
       readonly at: 'earliest' | 'latest';
-    };
+    }
+  | VoterRequest;
 
 /** What is said of a partition. */
 export interface DescribedPartition {
@@ -90,6 +92,9 @@ export interface AdminResult {
   readonly moving?: readonly number[];
   /** Of deleteRecords: where the log begins; of listOffset: what was asked for. */
   readonly offset?: number;
+  /** Of describeQuorum. */
+  readonly voters?: readonly QuorumMember[];
+  readonly observers?: readonly QuorumMember[];
 }
 
 /** An answer taken apart. */
@@ -112,6 +117,7 @@ const KEYS = {
   describeTopic: 75,
   describeConfigs: 32,
   listOffset: 2,
+  ...VOTER_KEYS,
 } as const satisfies Record<AdminRequest['kind'], ApiKey>;
 
 /** The first version of DeleteTopics that takes topics as a structure. */
@@ -125,7 +131,13 @@ const EARLIEST = -2;
 const DESCRIBED_PARTITIONS_MAX = 2_000;
 
 /** Questions that change nothing. */
-const QUESTIONS: readonly AdminRequest['kind'][] = ['describeTopic', 'describeConfigs', 'listOffset', 'listMoves'];
+const QUESTIONS: readonly AdminRequest['kind'][] = [
+  'describeTopic',
+  'describeConfigs',
+  'listOffset',
+  'listMoves',
+  'describeQuorum',
+];
 
 /** Whether the request would change something, so that an answer that is lost leaves a doubt. */
 export function isChange({ kind }: AdminRequest): boolean {
@@ -187,6 +199,10 @@ export function callAdmin(
       const body = { electionType: request.isUnclean ? UNCLEAN : PREFERRED, topicPartitions, timeoutMs: patienceMs };
       return callPeer(channel, env, peer, { apiKey: KEYS.electLeader, version, body }, out);
     }
+    case 'describeQuorum':
+    case 'addVoter':
+    case 'removeVoter':
+      return callVoters(channel, env, peer, version, request, patienceMs, out);
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
   }
@@ -297,5 +313,7 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const partition = answerBody(event, KEYS.listOffset).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.offset ?? -1 });
     }
+    default:
+      return readVoterAnswer(request, event);
   }
 }

@@ -76,7 +76,7 @@ export interface Leader<W extends Waiter> {
   epoch: number;
   /** Readers see records below it, so it never goes back. `highWatermark <= log.durable`. */
   highWatermark: number;
-  /** min.insync.replicas: an append with acks=-1 is refused when fewer replicas are in sync. */
+  /** min.insync.replicas: an append with acks=-1 is refused when fewer are in sync of the replicas that there are. */
   inSyncMin: number;
   /** The other replicas; null where there are none, or while this node does not lead. */
   inSync: InSync | null;
@@ -163,10 +163,9 @@ export function takePartitionState<W extends Waiter>(
   return true;
 }
 
-/** Whether fewer replicas are in sync than acks=all wants. */
+/** Whether fewer replicas are in sync than acks=all wants; one that is alone is all that there are. */
 export function isShort<W extends Waiter>({ inSync, inSyncMin }: Leader<W>): boolean {
-  if (inSync === null) return 1 < inSyncMin;
-  return inSync.isr.length < wantedInSync(inSync, inSyncMin);
+  return inSync !== null && inSync.isr.length < wantedInSync(inSync, inSyncMin);
 }
 
 /** What so few hold does not count as committed: who waits for all is told, and may try again. */

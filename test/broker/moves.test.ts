@@ -71,6 +71,18 @@ function foldersAt(cluster: ToyCluster, id: number): string[] {
 }
 
 describe('a partition that moves', () => {
+  test('to one replica takes records with acks=all, whatever min.insync.replicas wants of more', () => {
+    const cluster = placed([1, 2]);
+    set(cluster, 2, 'orders', 'min.insync.replicas', '2');
+    move(cluster, [2]);
+    untilAt(cluster, [2]);
+    expect(send(cluster, 2, ['a'])).toBe(0);
+    move(cluster, [2, 3]);
+    untilAt(cluster, [2, 3]);
+    cluster.until(() => partitionAt(cluster, 2)?.leader.inSync?.isr.length === 2);
+    expect(send(cluster, 2, ['b'])).toBe(0);
+  });
+
   test('takes its records along, and leaves nothing behind once its time is over', () => {
     const cluster = placed([1]);
     expect(send(cluster, 1, ['a', 'b'])).toBe(0);
