@@ -26,8 +26,6 @@ export const CONTROLLER_PORT = 9093;
 export const PORT = 9092;
 /** The topic that is always there. */
 export const TOPIC = 'orders';
-/** Of several nodes it has so many partitions more, the last ones, to which nobody writes: they must be well too. */
-const RESTING = 1;
 /** A client gives up a request after so long. */
 export const REQUEST_TIMEOUT_MS = 2_000;
 const ADMIN_TIMEOUT_MS = 6_000;
@@ -64,11 +62,11 @@ export function partitionsOf({ partitions, administration }: Plan): HistoryParti
 
 /** Adds one who makes the constant topic in a cluster, and starts it. */
 export function addPreparer(world: World, plan: Plan, atUs: number): Actor {
-  const { cluster } = plan;
+  const { partitions, cluster } = plan;
   const request: AdminRequest = {
     kind: 'createTopic',
     topic: TOPIC,
-    partitions: plan.partitions + RESTING,
+    partitions,
     replicationFactor: cluster.replicas,
     configs: cluster.allowsUnclean ? [['unclean.leader.election.enable', 'true']] : [],
   };
@@ -77,7 +75,7 @@ export function addPreparer(world: World, plan: Plan, atUs: number): Actor {
 
 /** Adds those who ask for a leader of each partition of the constant topic, whoever it may be. */
 export function addElectors(world: World, plan: Plan, atUs: number): void {
-  for (let partition = 0; partition < plan.partitions + RESTING; partition++) {
+  for (let partition = 0; partition < plan.partitions; partition++) {
     const request: AdminRequest = { kind: 'electLeader', topic: TOPIC, partition, isUnclean: true };
     addAsker(world, plan, `elector-${partition}`, request, ErrorCode.ELECTION_NOT_NEEDED, atUs);
   }
@@ -113,6 +111,7 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
     const producing: ProducingOptions = {
       observer,
       partitions,
+      ...(plan.cluster.nodes > 1 ? { resting: plan.partitions - 1 } : {}),
       everyMs: producer.everyMs,
       burstMax: producer.burstMax,
       valueBytesMax: producer.valueBytesMax,

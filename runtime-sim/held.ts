@@ -5,6 +5,7 @@
  * names are durable. Each file is looked through once; a cut, or a crash, makes it be looked through again. Reads
  * disks, and changes nothing.
  */
+import { fileText, LOG_STARTS, parseCheckpoint } from '../core/broker/checkpoints/files.ts';
 import { LOG_SUFFIX, offsetOf } from '../core/log/names.ts';
 import * as batch from '../core/protocol/batch.ts';
 import { BOOTSTRAP_ID, checkpointOf, QUORUM_STATE_NAME, type SnapshotId } from '../core/raft/names.ts';
@@ -61,8 +62,8 @@ export function heldOf(scans: Scans, place: Place, offset: number, from = 0): He
   let lastEpoch = -1;
   let epoch = -1;
   for (const { base, file } of segmentsOf(scans, namesOf(place))) {
-    // What lies behind a gap is given up when the log is opened. Of segments that were removed some may come back.
-    if (end >= 0 && base !== end && base > from) break;
+    // What lies behind a gap is given up when the log is opened, but for a gap in what was deleted.
+    if (end >= 0 && base !== end && base > from && base > keptStart(place)) break;
     end = base;
     const scan = scanOf(scans, file, place.life);
     const count = place.isForSure ? countBelow(scan.ends, file.durable.shared) : scan.ends.length;
@@ -71,7 +72,18 @@ export function heldOf(scans: Scans, place: Place, offset: number, from = 0): He
     end = scan.nextOffsets[count - 1] as number;
     lastEpoch = scan.epochs[count - 1] as number;
   }
+  // A log that begins anew where its leader's does has no files, and is whole from there on.
+  if (end < offset) end = Math.max(end, keptStart(place));
   return { end: Math.max(0, end), lastEpoch, epoch: end < offset ? -1 : epoch };
+}
+
+/** Where a log is said to begin, for all records below were deleted; -1 where that is not said. */
+function keptStart({ disk, folder, isForSure }: Place): number {
+  const slash = folder.lastIndexOf('/');
+  const file = namesOf({ disk, life: 0, folder: folder.slice(0, slash), isForSure }).get(LOG_STARTS);
+  if (file === undefined || isFolder(file)) return -1;
+  const starts = parseCheckpoint(fileText(readContent(file.content, 0, file.content.size)));
+  return starts === 'malformed' ? -1 : (starts.get(folder.slice(slash + 1)) ?? -1);
 }
 
 /** The files of batches, in their order, in which they mostly are. */

@@ -136,7 +136,8 @@ function hasRole({ leader, followed }: Partition): boolean {
 function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
   const { log, epoch, highWatermark } = raft;
   const isLeader = raft.lead !== null;
-  const at = { start: log.start, end: logEnd(raft).offset, highWatermark, atUs: -1, lossy: -1 };
+  const { offset: end, epoch: endEpoch } = logEnd(raft);
+  const at = { start: log.start, end, endEpoch, highWatermark, atUs: -1, lossy: -1 };
   return { log: METADATA, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
 }
 
@@ -145,7 +146,8 @@ function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
   const isLeader = leader.epoch >= 0;
   const epoch = followed?.leaderEpoch ?? leader.epoch;
   const highWatermark = followed?.highWatermark ?? leader.highWatermark;
-  const at = { start: log.start, end: log.end, highWatermark, atUs: -1, lossy: -1 };
+  const { start, end } = log;
+  const at = { start, end, endEpoch: epochAt(log.epochs, end - 1), highWatermark, atUs: -1, lossy: -1 };
   const name = `${topic.name}-${index} (${topic.id})`;
   return { log: name, node: node.nodeId, life, stay: log.owner, isLeader, epoch, isEpochKept: false, ...at };
 }
@@ -164,7 +166,9 @@ function lossyPartition({ elections }: Onlooker, { partitions }: History, { topi
 function shownBelow({ judge: memory }: Onlooker, sight: ReplicaSight, log: Log, epoch: number): number {
   let shown = sight.highWatermark;
   for (const loss of lossesOfLog(memory, sight.log)) {
-    const isUncut = log.end > loss.fromOffset && epochAt(log.epochs, loss.fromOffset) < loss.epoch;
+    const epochThere = epochAt(log.epochs, loss.fromOffset);
+    const isOfNewLeader = loss.fromOffset < loss.endOffset && epochThere <= loss.endEpoch;
+    const isUncut = log.end > loss.fromOffset && epochThere < loss.epoch && !isOfNewLeader;
     if (loss.epoch <= epoch && isUncut) shown = Math.min(shown, loss.fromOffset);
   }
   return shown;

@@ -19,6 +19,9 @@ const ENTITY = {
   directories: 801,
 } as const;
 
+/** So many partitions more, the last of the constant topic, to which hardly anybody writes: they must be well too. */
+const RESTING = 1;
+
 function drawn(dice: Dice, entity: number, range: Range): number {
   return between(dice, SITE.plan, entity, range[0], range[1]);
 }
@@ -49,12 +52,13 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
       troubles.push({ family: range.family, every, on: range.on ?? 'any' });
     }
   });
+  const cluster = drawCluster(dice, scenario);
   return {
     scenario: scenario.name,
     durationMs,
     isUnlimited: scenario.isUnlimited === true,
-    cluster: drawCluster(dice, scenario),
-    partitions: drawn(dice, ENTITY.shape, workload.partitions),
+    cluster,
+    partitions: drawn(dice, ENTITY.shape, workload.partitions) + (cluster.nodes > 1 ? RESTING : 0),
     producers,
     repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
     moveEveryMs: workload.moveEveryMs === undefined ? null : drawn(dice, ENTITY.moving, workload.moveEveryMs),

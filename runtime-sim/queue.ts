@@ -87,9 +87,3 @@ function isEarlier<E extends Timed>({ times, orders }: Queue<E>, at: number, us:
   const atUs = times[at] as number;
   return atUs < us || (atUs === us && (orders[at] as number) < order);
 }
-
-/** A copy whose events may be popped apart from the first; `copyEvent` copies what a pop may change. */
-export function snapshotQueue<E extends Timed>(queue: Queue<E>, copyEvent: (event: E) => E): Queue<E> {
-  const { heap, times, orders, pushed } = queue;
-  return { heap: heap.map(copyEvent), times: times.slice(), orders: orders.slice(), pushed };
-}

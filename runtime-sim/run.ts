@@ -112,6 +112,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     told: new Map<string, number>(),
     elections,
     witness: createWitness(),
+    stalls: new Map<object, number>(),
     held: new Set<number>(),
     compareAtUs: 0,
   };

@@ -10,6 +10,7 @@ import type { ElectionNotes } from './election-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
+import { lookForStalls, type Stalls } from './stalls.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Witness } from './witness.ts';
 import { ADMINISTERING } from './workload/administering.ts';
@@ -36,6 +37,7 @@ export interface Run {
   /** By log: until when it was told that its contract is broken. */
   readonly told: Map<string, number>;
   readonly witness: Witness;
+  readonly stalls: Stalls;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;
   /** When replicas are compared next. */
@@ -54,6 +56,7 @@ export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): 
   if (nodes.length === 1 && !run.plan.isUnlimited) return runUntil(world, untilUs, hooks, isSo);
   while (world.nowUs < untilUs) {
     runUntil(world, Math.min(untilUs, world.nowUs + LOOK_US), hooks);
+    lookForStalls(run.stalls, run.history, nodes, world.nowUs);
     if (world.nowUs >= run.compareAtUs) {
       run.compareAtUs = world.nowUs + COMPARE_US;
       compareReplicas(run, false);

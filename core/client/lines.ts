@@ -257,7 +257,7 @@ export function refused(
 }
 
 /** Takes a batch out of line and reports its records as failed. */
-export function failBatch(line: Line, ledger: Ledger, batch: Batch, events: ProducerEvent[]): void {
+function failBatch(line: Line, ledger: Ledger, batch: Batch, events: ProducerEvent[]): void {
   if (batch === line.open) line.open = null;
   else drop(line, batch);
   report(line, ledger, batch, events);

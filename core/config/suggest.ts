@@ -19,7 +19,7 @@ export function suggest(name: string, known: Iterable<string>): string | null {
 }
 
 /** How many insertions, removals and replacements of one character lead from `a` to `b` (Levenshtein, 1965). */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let previous = new Uint32Array(b.length + 1);
   let current = new Uint32Array(b.length + 1);
   for (let j = 0; j <= b.length; j++) previous[j] = j;

@@ -50,11 +50,6 @@ const HANDLERS: { readonly [K in ControllerKey]: Handler<K> } = {
   94: unregisterController,
 };
 
-/** Whether the controller serves an API. */
-export function isControllerKey(apiKey: number): apiKey is ControllerKey {
-  return apiKey in HANDLERS;
-}
-
 /** How many uuids a request may use at most. */
 export function idsNeeded<K extends ControllerKey>(apiKey: K, request: RequestOf<K>): number {
   // A request for more topics is refused before it takes an id for each.

@@ -121,7 +121,7 @@ function cutIndexes(log: Log, segment: Segment, failed: Write, out: Outbox): voi
 }
 
 /** The first append under way in `segment`, if there is one. */
-export function firstWriteOf(log: Log, segment: Segment): Write | undefined {
+function firstWriteOf(log: Log, segment: Segment): Write | undefined {
   return log.writes.find((write) => write.segment === segment);
 }
 

@@ -72,7 +72,7 @@ export type SequenceCheck =
 const APPEND: SequenceCheck = { kind: 'append' };
 
 /** How many sequence numbers lie from `from` up to `to`, wrapping. */
-export function sequenceDistance(from: number, to: number): number {
+function sequenceDistance(from: number, to: number): number {
   return to >= from ? to - from : to + SEQUENCES - from;
 }
 

@@ -11,6 +11,7 @@
  */
 import { assert } from '../lib/assert.ts';
 import type { Reader } from '../lib/cursor.ts';
+import { VARLONG_BYTES_MAX } from '../lib/varint.ts';
 import type { Env } from '../lib/world.ts';
 import type { Writer } from '../lib/writer.ts';
 import { cutEpochs, type EpochEntry } from './epochs.ts';
@@ -25,8 +26,7 @@ const EPOCHS_MAX = 1_000;
 /** One of more producers does not either: they would crowd out other logs. */
 const PRODUCERS_RESTED_MAX = 1_000;
 
-const VARINT_BYTES_MAX = 10;
-const SEGMENT_BYTES_MAX = 1 + 6 * VARINT_BYTES_MAX + 3 * 8;
+const SEGMENT_BYTES_MAX = 1 + 6 * VARLONG_BYTES_MAX + 3 * 8;
 const HAS_FILES = 1;
 const KNOWS_TIMES = 2;
 
@@ -42,9 +42,9 @@ export function canRest(log: Log): boolean {
 
 /** Bytes that the log takes at rest, at most. */
 export function restBytesMax(log: Log): number {
-  const epochs = log.epochs.length * 2 * VARINT_BYTES_MAX;
+  const epochs = log.epochs.length * 2 * VARLONG_BYTES_MAX;
   const producers = log.producers === null ? 0 : encodeSnapshot(log.producers, () => 0).length;
-  return 6 * VARINT_BYTES_MAX + epochs + log.segments.length * SEGMENT_BYTES_MAX + producers;
+  return 6 * VARLONG_BYTES_MAX + epochs + log.segments.length * SEGMENT_BYTES_MAX + producers;
 }
 
 /** Writes a log that can rest. */

@@ -23,7 +23,7 @@ export function writtenEnd(log: Log): number {
 }
 
 /** Where the synced and named prefix of the log ends. */
-export function syncedEnd(log: Log): number {
+function syncedEnd(log: Log): number {
   if (log.unsettled !== null) {
     for (const segment of log.unsettled) {
       if (!segment.isNamed) return segment.base;

@@ -20,7 +20,7 @@ export function draftAccess(base: MetadataImage): AccessDraft {
 }
 
 /** An entity as the key of a map: its parts sorted by type, the default of a type told from any name. */
-export function quotaKey(entity: QuotaImage['entity']): string {
+function quotaKey(entity: QuotaImage['entity']): string {
   const parts = entity.map(({ entityType, entityName }) => JSON.stringify([entityType, entityName]));
   return parts.sort().join();
 }

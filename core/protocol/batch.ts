@@ -77,7 +77,7 @@ export function magic(view: DataView, at: number): number {
   return view.getInt8(at + MAGIC_AT);
 }
 /** The checksum that the batch claims, unsigned. */
-export function batchCrc(view: DataView, at: number): number {
+function batchCrc(view: DataView, at: number): number {
   return view.getUint32(at + CRC_AT);
 }
 /** All attribute bits. */

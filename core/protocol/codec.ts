@@ -45,7 +45,7 @@ function known(apiKey: number): AnyApi {
 }
 
 /** Reads the head of a request, as far as its version reaches; the reader is left at the body. */
-export function readRequestHead(reader: Reader, headerVersion: number): RequestHead {
+function readRequestHead(reader: Reader, headerVersion: number): RequestHead {
   const apiKey = reader.int16();
   const apiVersion = reader.int16();
   const correlationId = reader.int32();

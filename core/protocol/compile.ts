@@ -152,7 +152,7 @@ export function readBody<M extends AnyMessage>(message: M, version: number, read
 }
 
 /** The bytes of one body in parts: pieces of one buffer and, between them, views of the records. */
-export function bodyParts<M extends AnyMessage>(message: M, version: number, body: BodyInputOf<M>): Uint8Array[] {
+function bodyParts<M extends AnyMessage>(message: M, version: number, body: BodyInputOf<M>): Uint8Array[] {
   const encoder = encoderOf(message, version);
   const writer = new Writer(encoder.size(body));
   encoder.write(writer, body);

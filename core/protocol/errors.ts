@@ -353,8 +353,3 @@ export function errorInfo(code: number): ErrorInfo {
 export function errorName(code: number): string {
   return errorInfo(code).name;
 }
-
-/** All codes that we know, in the order of their numbers. */
-export function knownErrors(): ErrorInfo[] {
-  return [...BY_CODE.values()];
-}

@@ -132,7 +132,7 @@ function begin(turn: Turn, role: Changing['role']): void {
 }
 
 /** Follows the leader that is known. */
-export function beginToFollow(turn: Turn): void {
+function beginToFollow(turn: Turn): void {
   const { raft, env } = turn;
   raft.role = 'follower';
   raft.follow = {

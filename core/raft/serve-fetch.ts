@@ -34,7 +34,7 @@ export type Fit =
   | { readonly kind: 'snapshot'; readonly id: SnapshotId };
 
 /** Compares a log that ends at `offset`, its last record of `epoch`, with the own one. */
-export function fitOf(raft: Raft, offset: number, epoch: number): Fit {
+function fitOf(raft: Raft, offset: number, epoch: number): Fit {
   const { log, snapshots } = raft;
   const newest = snapshots[snapshots.length - 1] ?? BOOTSTRAP_ID;
   const base = snapshots.find(({ endOffset }) => endOffset === log.start) ?? newest;

@@ -2,7 +2,8 @@
  * What an unclean election may lose, said exactly, so that nothing else is forgiven.
  *
  * A replica that was not in sync comes to lead (`unclean.leader.election.enable`, or ElectLeaders on request). What
- * earlier leaders had committed at or above the end of its log is gone: whoever was told of it then was told the truth
+ * earlier leaders had committed at or above the end of its log is gone, and so is what they had committed in place of
+ * records at its end that were never committed: whoever was told of it then was told the truth
  * of another time. So what was acknowledged, or read, *under an earlier leader* at such an offset need not be there any
  * more, and something else may be. What lies below, what is acknowledged or read under the new leader, and what is in
  * other partitions keep their promises.
@@ -20,8 +21,12 @@ export interface Loss {
   readonly partition: number;
   /** Leader epoch of the lead that began by it: 'earlier' leaders are those of smaller epochs. */
   readonly epoch: number;
-  /** Where the new leader's log ended when it came: nothing below is lost. */
+  /** Where the new leader's log parted from what earlier ones had committed: nothing below is lost. At most its end. */
   readonly fromOffset: number;
+  /** Where the new leader's log ended when it came. */
+  readonly endOffset: number;
+  /** The epoch of the record before that; -1 for none. */
+  readonly endEpoch: number;
   /** The highest watermark of earlier leaders: they acknowledged and showed nothing from there on. Never goes back. */
   toOffset: number;
   /** When the watermark of an earlier leader has last moved, microseconds; -1 for never. Never goes back. */
@@ -53,7 +58,7 @@ export function lossesOfSend({ losses }: History, partition: number, send: Send)
 
 /** Whether a reader that has come as far as `position` may be told that this lies beyond the end of the log. */
 export function mayBeBeyond({ losses }: History, partition: number, position: number): boolean {
-  return losses.some((loss) => loss.partition === partition && position > loss.fromOffset);
+  return losses.some((loss) => loss.partition === partition && position > loss.endOffset);
 }
 
 /**

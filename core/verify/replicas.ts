@@ -26,6 +26,8 @@ export interface ReplicaSight {
   readonly isEpochKept: boolean;
   readonly start: number;
   readonly end: number;
+  /** Of the last record; -1 for none. */
+  readonly endEpoch: number;
   /** -1 for unknown. */
   readonly highWatermark: number;
   /** When it was seen, microseconds. */
@@ -44,7 +46,7 @@ interface Last {
 
 /** What is remembered of one log. */
 interface JudgedLog {
-  readonly leaders: Map<number, { readonly node: number; readonly life: number }>;
+  readonly leaders: Map<number, { readonly node: number; readonly life: number; readonly from: number }>;
   readonly last: Map<number, Last>;
   /** By epoch: the highest watermark that anybody has shown who knew of that epoch and of no later one. */
   readonly committed: Map<number, number>;
@@ -98,12 +100,18 @@ function createJudgedLog(): JudgedLog {
   return { leaders: new Map(), last: new Map(), committed: new Map(), committedUs: -1, losses: [] };
 }
 
-/** From now on what earlier leaders have committed from this leader's end on is promised no more. */
-function admitLoss({ losses }: ReplicaJudge, log: JudgedLog, { lossy: partition, epoch, end }: ReplicaSight): void {
-  let toOffset = end;
-  for (const [earlier, highWatermark] of log.committed)
-    if (earlier < epoch) toOffset = Math.max(toOffset, highWatermark);
-  const loss: Loss = { partition, epoch, fromOffset: end, toOffset, committedUs: log.committedUs };
+/** From now on what earlier leaders have committed where this leader's log parts from it is promised no more. */
+function admitLoss({ losses }: ReplicaJudge, log: JudgedLog, sight: ReplicaSight): void {
+  const { lossy: partition, epoch, end: endOffset, endEpoch } = sight;
+  let [fromOffset, toOffset] = [endOffset, endOffset];
+  for (const [earlier, highWatermark] of log.committed) {
+    if (earlier >= epoch) continue;
+    toOffset = Math.max(toOffset, highWatermark);
+    // Leaders of whom this log has no record have written anew what it holds from where they began.
+    const from = log.leaders.get(earlier)?.from ?? endOffset;
+    if (earlier > endEpoch && from < highWatermark) fromOffset = Math.min(fromOffset, from);
+  }
+  const loss: Loss = { partition, epoch, fromOffset, endOffset, endEpoch, toOffset, committedUs: log.committedUs };
   log.losses.push(loss);
   losses.push(loss);
 }
@@ -162,7 +170,7 @@ function judgeLeader(judged: JudgedLog, sight: ReplicaSight): Complaint | null {
     return complaint('two-leaders', 2, `${who} both led ${log} in epoch ${epoch}`);
   }
   if (judged.leaders.size >= EPOCHS_MAX) return complaint('endless', 6, `${log} has had ${EPOCHS_MAX} leaders`);
-  judged.leaders.set(epoch, { node, life });
+  judged.leaders.set(epoch, { node, life, from: end });
   let committed = -1;
   for (const [before, highWatermark] of judged.committed) {
     if (before >= epoch) continue;

@@ -30,6 +30,8 @@ export interface ProducingOptions {
   readonly producer: Omit<ProducerOptions, 'ids' | 'seed'>;
   /** Indexes of the history's partitions that it sends to. */
   readonly partitions: readonly number[];
+  /** The one of them to which it sends only now and then; absent for none. */
+  readonly resting?: number;
   /** Between two bursts, on average. */
   readonly everyMs: number;
   readonly burstMax: number;
@@ -134,10 +136,14 @@ function burst(state: Producing, env: Env, out: Outbox): void {
   }
 }
 
+/** A partition that rests is chosen so many times less often. */
+const RESTS = 40;
+
 /** One of its partitions; of a topic that is believed to be gone, or too small, only now and then. */
 function choosePartition({ options, dice }: Producing): number {
   const { observer, partitions } = options;
   const chosen = partitions[jitter(dice, partitions.length)] ?? 0;
+  if (chosen === options.resting && jitter(dice, RESTS) > 0) return partitions[0] ?? 0;
   const named = observer.history.partitions[chosen];
   if (named?.isSlot !== true) return chosen;
   const isThere = named.partition < (observer.board.get(named.topic)?.partitions ?? 0);

@@ -168,7 +168,7 @@ export function run(toy: Toy, untilMs: number, isDone: () => boolean = () => fal
   throw new Error('the toy did not come to rest');
 }
 
-export function stepMachine(toy: Toy, index: number, input: Input): void {
+function stepMachine(toy: Toy, index: number, input: Input): void {
   const machine = toy.machines[index];
   if (machine === undefined) return;
   const out: Outbox = [];

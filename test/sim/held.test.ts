@@ -128,6 +128,32 @@ test('a checkpoint stands for the log below it, once all of it is durable', () =
   expect(heldOfQuorum(scans, place, 5)).toEqual({ end: 9, lastEpoch: 4, epoch: -1 });
 });
 
+test('a log that begins anew without files is whole up to where it begins, once that is durable', () => {
+  const shelf = createShelf();
+  const { tree } = shelf.disk;
+  const starts = makeFile(tree, folderAt(shelf.disk, '/data'), 'log-start-offset-checkpoint');
+  appendParts(starts.content, [new TextEncoder().encode('0\n2\norders 0 7\norders 1 9\n')]);
+  expect(held(shelf, 7).end).toBe(0);
+  settleChanges(tree, changesOf(tree, folderAt(shelf.disk, '/data')));
+  expect(held(shelf, 7)).toEqual({ end: 7, lastEpoch: -1, epoch: -1 });
+  expect(held(shelf, 8).end).toBe(7);
+});
+
+test('a gap in what was deleted is none', () => {
+  const shelf = createShelf();
+  const { tree } = shelf.disk;
+  const [one, three] = [fileAt(shelf, 0), fileAt(shelf, 6)];
+  append(one, 0, 2, 1);
+  append(three, 6, 1, 1);
+  for (const file of [one, three]) sync(file);
+  syncNames(shelf);
+  expect(held(shelf, 8).end).toBe(4);
+  const starts = makeFile(tree, folderAt(shelf.disk, '/data'), 'log-start-offset-checkpoint');
+  appendParts(starts.content, [new TextEncoder().encode('0\n1\norders 0 6\n')]);
+  settleChanges(tree, changesOf(tree, folderAt(shelf.disk, '/data')));
+  expect(held(shelf, 8)).toEqual({ end: 8, lastEpoch: 1, epoch: 1 });
+});
+
 test('a log whose folder is gone holds nothing', () => {
   const shelf = createShelf();
   const folder = folderAt(shelf.disk, '/data');

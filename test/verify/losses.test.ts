@@ -14,7 +14,15 @@ function historyOf(log: readonly number[]): History {
     { topic: 't', partition: 0 },
     { topic: 't', partition: 1 },
   ]);
-  history.losses.push({ partition: 0, epoch: AFTER, fromOffset: 2, toOffset: 5, committedUs: 10 * SECOND_US });
+  history.losses.push({
+    partition: 0,
+    epoch: AFTER,
+    fromOffset: 2,
+    endOffset: 2,
+    endEpoch: 0,
+    toOffset: 5,
+    committedUs: 10 * SECOND_US,
+  });
   for (const [value, offset] of log.map((one, index) => [one, index] as const)) send(history, { value, offset });
   read(history, log, AFTER, 0, true);
   return history;
@@ -115,7 +123,15 @@ test('under one leader an offset holds one value, also where an election takes i
 test('of two elections each takes what it took', () => {
   const history = historyOf([1, 2, 3]);
   const [first, second] = [AFTER, AFTER + 1];
-  history.losses.push({ partition: 0, epoch: second, fromOffset: 3, toOffset: 6, committedUs: 30 * SECOND_US });
+  history.losses.push({
+    partition: 0,
+    epoch: second,
+    fromOffset: 3,
+    endOffset: 3,
+    endEpoch: 0,
+    toOffset: 6,
+    committedUs: 30 * SECOND_US,
+  });
   for (const value of [7, 8, 9]) send(history, { value, offset: -1, outcome: 'unknown' });
   read(history, [7, 8], BEFORE, 2);
   read(history, [9], first, 3);

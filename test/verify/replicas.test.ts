@@ -14,6 +14,7 @@ const LEADER: ReplicaSight = {
   isEpochKept: false,
   start: 0,
   end: 20,
+  endEpoch: 3,
   highWatermark: 10,
   atUs: 0,
   lossy: -1,
@@ -71,7 +72,7 @@ test('a leader that lacks what anybody has shown as committed is told', () => {
 });
 
 /** Comes to lead by an unclean election, although it lacks what lies from 6 on. */
-const BEHIND: ReplicaSight = { ...LEADER, node: 3, epoch: 4, end: 6, highWatermark: 5, lossy: 0 };
+const BEHIND: ReplicaSight = { ...LEADER, node: 3, epoch: 4, end: 6, endEpoch: 3, highWatermark: 5, lossy: 0 };
 
 test('a leader by an unclean election may lack what was committed; one that came otherwise may not', () => {
   expect(judge(LEADER, BEHIND)).toEqual([]);
@@ -103,10 +104,30 @@ test('a loss reaches from the end of the new leader to what earlier ones have co
   see({ ...LEADER, end: 25, highWatermark: 12 }, 30);
   see(BEHIND, 40);
   see({ ...BEHIND, end: 30, highWatermark: 30 }, 50);
-  expect(losses).toEqual([{ partition: 0, epoch: 4, fromOffset: 6, toOffset: 12, committedUs: 20 }]);
+  expect(losses).toEqual([
+    { partition: 0, epoch: 4, fromOffset: 6, endOffset: 6, endEpoch: 3, toOffset: 12, committedUs: 20 },
+  ]);
   // A leader that does not know that it has been replaced.
   see({ ...LEADER, end: 25, highWatermark: 14 }, 60);
-  expect(losses).toEqual([{ partition: 0, epoch: 4, fromOffset: 6, toOffset: 14, committedUs: 60 }]);
+  expect(losses).toEqual([
+    { partition: 0, epoch: 4, fromOffset: 6, endOffset: 6, endEpoch: 3, toOffset: 14, committedUs: 60 },
+  ]);
+});
+
+test('a loss reaches further back where others wrote in place of what the new leader holds', () => {
+  const losses: Loss[] = [];
+  const memory = createReplicaJudge(losses);
+  const see = (sight: ReplicaSight) => expect(seeReplica(memory, sight)).toBeNull();
+  see({ ...LEADER, end: 8, highWatermark: 8 });
+  see({ ...LEADER, end: 12, highWatermark: 8 });
+  // Led from 8 on, without what the first one had not committed.
+  see({ ...FOLLOWER, isLeader: true, epoch: 4, end: 8, highWatermark: 8 });
+  see({ ...FOLLOWER, isLeader: true, epoch: 4, end: 11, endEpoch: 4, highWatermark: 10 });
+  see({ ...LEADER, epoch: 5, end: 12, highWatermark: 8, lossy: 0 });
+  expect(losses).toMatchObject([{ epoch: 5, fromOffset: 8, endOffset: 12, endEpoch: 3, toOffset: 12 }]);
+  // It keeps what is there now.
+  see({ ...LEADER, epoch: 5, end: 12, highWatermark: 12, lossy: 0 });
+  expect(judge(LEADER, { ...BEHIND, end: 9, endEpoch: 3 })).toEqual([]);
 });
 
 function batch(baseOffset: number, count: number, text: string): Uint8Array {

@@ -101,11 +101,17 @@ function hunt(folder: string, clean: string, stories: readonly (string | null)[]
   let dead = 0;
   const seedsEach = Math.ceil(flags.seeds / stories.length);
   for (const story of stories) {
-    const swept = play(folder, `1..${seedsEach}`, story, flags);
-    runs += swept.runs;
-    for (const failure of swept.failures) {
-      if (failure.acknowledged === 0) dead += 1;
-      else if (play(clean, String(failure.seed), story, flags).failures.length === 0) return { runs, dead, failure };
+    for (let from = 1; from <= seedsEach; ) {
+      const swept = play(folder, `${from}..${seedsEach}`, story, flags);
+      runs += swept.runs;
+      for (const failure of swept.failures) {
+        if (failure.acknowledged === 0) dead += 1;
+        else if (play(clean, String(failure.seed), story, flags).failures.length === 0) return { runs, dead, failure };
+      }
+      // A sweep ends with the first seed that fails; one that fails without the mutant too says nothing.
+      const last = Math.max(...swept.failures.map(({ seed }) => seed));
+      if (swept.failures.length === 0) break;
+      from = last + 1;
     }
   }
   return { runs, dead, failure: null };

@@ -5,7 +5,7 @@ const BEGIN = '<!-- mutants: written by npm run mutants -- --note -->';
 const END = '<!-- end of mutants -->';
 
 /** The table, a line for each mutant. */
-export function tableOf(mutants: readonly Mutant[]): string {
+function tableOf(mutants: readonly Mutant[]): string {
   const rows = mutants.map(({ name, imitates, missed, checked, alone }) => {
     const sentence = missed === null ? imitates : `${imitates} *${missed}*`;
     return `| `.concat([`\`${name}\``, sentence, checked, alone].join(' | '), ' |');

@@ -64,7 +64,7 @@ function timeOf(path: string): number {
 }
 
 /** The command line of a daemon, without `node`. */
-export function tidemarkArguments(port: number, dataFolder: string, settings: ReadonlyMap<string, string>): string[] {
+function tidemarkArguments(port: number, dataFolder: string, settings: ReadonlyMap<string, string>): string[] {
   const all = new Map([['listeners', `PLAINTEXT://127.0.0.1:${port}`], ['log.dirs', dataFolder], ...settings]);
   return ['start', ...[...all].flatMap(([name, value]) => ['--set', `${name}=${value}`])];
 }

@@ -182,7 +182,7 @@ function forgetWaiting(node: Node, partition: Partition): void {
  * Begins as many partitions as may be made at one time. Names change in the order in which they were asked for, so that
  * a folder waits for the file that was asked for before it: many folders come first, then their files, together.
  */
-export function makeNext(node: Node, out: Outbox): void {
+function makeNext(node: Node, out: Outbox): void {
   const { topics } = node;
   const isRoomy = topics.makingCount <= MAKING_MAX / 2;
   while (isRoomy && topics.makingCount < MAKING_MAX) {
