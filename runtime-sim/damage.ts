@@ -156,8 +156,9 @@ function forgetSaid({ excuses, onlooker }: Keeper, id: number): void {
 function noteDamage(keeper: Keeper, atUs: number, actor: Actor, { kind, path }: DiskDamage): void {
   const id = nodeIdOf(actor);
   const folder = FOLDER.exec(path)?.[1] ?? null;
-  // Bytes that went astray on their way are believed for a life at most, and what ends too early is fetched again.
-  const isLasting = kind !== 'misread' && kind !== 'unsynced';
+  // Bytes that went astray on their way are believed for a life at most.
+  const isLasting = kind !== 'misread';
+  if ((kind === 'misdirected' || kind === 'misread') && folder !== null) keeper.excuses.strayed.add(folder);
   const named = kind === 'misread' ? 'misdirected' : kind;
   if (!CHECKED.test(path) && !keeper.excuses.misled.has(id)) keeper.excuses.misled.set(id, atUs);
   if (folder === null) woundAll(keeper, atUs, actor, named, isLasting);

@@ -17,7 +17,8 @@
  *   same leader epoch: no log can have another record there without having lost it.
  * - Frames have no checksum, batches have. A bit that flips in a batch costs nothing; one that flips in anything else
  *   may be taken for any answer or question.
- * - That a value is read which nobody sent there is beyond no contract, ever.
+ * - A value is read where it was sent, and nowhere else, with one exception: a batch does not say of which partition it
+ *   is, so that one which lands whole in the log of another looks like its own.
  * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed.
  *
  * Plain data. Logs are named as `logName` does, nodes by number.
@@ -68,6 +69,8 @@ export interface Excuses {
   flippedUs: number;
   /** Complaints that were excused at the time when they were made, and why. */
   readonly excused: Map<Complaint, string>;
+  /** Logs in which lie, or from which were read, bytes that were written for another place. */
+  readonly strayed: Set<string>;
   /** Nodes that may believe something false which no checksum covers, and since when. */
   readonly misled: Map<number, number>;
 }
@@ -86,7 +89,8 @@ export interface VotersScene {
 /** Nothing was done. */
 export function createExcuses(): Excuses {
   const lists = { wounds: new Map(), breaches: new Map(), excused: new Map(), misled: new Map() };
-  return { ...lists, flippedUs: Number.POSITIVE_INFINITY };
+  const strayed = new Set<string>();
+  return { ...lists, strayed, flippedUs: Number.POSITIVE_INFINITY };
 }
 
 /** The name of a partition's log. */
@@ -187,7 +191,7 @@ export function closeWound({ wounds }: Excuses, recovery: Recovery): boolean {
   return ofLog.delete(recovery.node);
 }
 
-/** Not excused by anything. */
+/** Not excused by anything but what is said of it. */
 const NEVER = new Set(['phantom', 'worker-died', 'endless']);
 
 /** Not excused by wounds of a partition's replicas: who leads it, and what is shown of it, follows from the quorum. */
@@ -204,6 +208,8 @@ export interface Found {
 
 /** Why something that was found wrong lies beyond the contract; null if it does not, which makes it a bug. */
 export function excuseFor(excuses: Excuses, { checker, log, node }: Found): string | null {
+  const isStray = checker === 'phantom' && log !== null && excuses.strayed.has(log);
+  if (isStray) return `batches of other partitions were written to ${log}, or read in their place`;
   if (NEVER.has(checker)) return null;
   const ofQuorum = excuses.breaches.get(QUORUM);
   if (ofQuorum !== undefined) return ofQuorum.why;

@@ -100,15 +100,15 @@ export function isReplaceLost({ betrayals, damages }: Disk, path: string): boole
   return true;
 }
 
-/** The bytes of a place that was not asked for. */
-export function betrayRead(disk: Disk, dice: Dice, position: number, length: number): Uint8Array {
+/** The bytes of a place that was not asked for, in the place of those of `path`. */
+export function betrayRead(disk: Disk, dice: Dice, path: string, position: number, length: number): Uint8Array {
   disk.betrayals.read = null;
   const victim = fileThatFits(disk, dice);
   if (victim === null) return new Uint8Array(0);
   const { content } = victim.file;
   const isElsewhere = chance(dice, SITE.betrayal, disk.entity, 500_000);
   const at = isElsewhere ? below(dice, SITE.betrayal, disk.entity, content.size) : Math.min(position, content.size);
-  disk.damages.push({ kind: 'misread', path: victim.path, position: at });
+  disk.damages.push({ kind: 'misread', path, position });
   const found = readContent(content, at, length);
   if (found.length === length) return found;
   const padded = new Uint8Array(length);

@@ -170,8 +170,9 @@ function read(disk: Disk, dice: Dice, operation: DiskOperation, effect: Of<'read
   }
   disk.figures.reads += 1;
   const asked = readContent(content, effect.position, effect.length);
-  const isAstray = disk.betrayals.read !== null && disk.betrayals.fits.test(disk.files.get(effect.file)?.path ?? '');
-  const bytes = isAstray ? betrayRead(disk, dice, effect.position, asked.length) : asked;
+  const path = disk.files.get(effect.file)?.path ?? '';
+  const isAstray = disk.betrayals.read !== null && disk.betrayals.fits.test(path);
+  const bytes = isAstray ? betrayRead(disk, dice, path, effect.position, asked.length) : asked;
   return { kind: 'read', owner: effect.owner, ticket: effect.ticket, bytes };
 }
 

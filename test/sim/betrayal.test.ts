@@ -100,7 +100,7 @@ test('a read that goes astray is as long as it should be, and the next one is ri
     expect(first.bytes.length).toBe(8);
     expect(new TextDecoder().decode(second.bytes)).toBe('aaaaaaaa');
     wrong.push(new TextDecoder().decode(first.bytes));
-    expect(to.disk.damages).toHaveLength(1);
+    expect(to.disk.damages).toEqual([{ kind: 'misread', path: '/a.log', position: 0 }]);
   }
   expect(wrong.some((text) => text.startsWith('bb\0'))).toBe(true);
 });

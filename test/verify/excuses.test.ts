@@ -144,6 +144,14 @@ test('a bit that flips outside of batches excuses what follows, but for a value 
   expect(excuseFor(excuses, { checker: 'phantom', log: LOG, node: -1 })).toBeNull();
 });
 
+test('a value that nobody sent there is excused only where bytes of another place were written or read', () => {
+  const excuses = woundedOn(1, 2, 3);
+  excuses.strayed.add(OTHER);
+  expect(excuseFor(excuses, { checker: 'phantom', log: LOG, node: -1 })).toBeNull();
+  expect(excuseFor(excuses, { checker: 'phantom', log: OTHER, node: -1 })).toContain('batches of other partitions');
+  expect(lostIn(excuses, OTHER)).toBeNull();
+});
+
 test('an invariant that breaks is excused in a node that a file without a checksum has misled', () => {
   const excuses = createExcuses();
   excuses.misled.set(2, 9);
