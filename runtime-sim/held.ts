@@ -8,7 +8,7 @@
 import { fileText, LOG_STARTS, parseCheckpoint } from '../core/broker/checkpoints/files.ts';
 import { LOG_SUFFIX, offsetOf } from '../core/log/names.ts';
 import * as batch from '../core/protocol/batch.ts';
-import { BOOTSTRAP_ID, checkpointOf, QUORUM_STATE_NAME, type SnapshotId } from '../core/raft/names.ts';
+import { checkpointOf, QUORUM_STATE_NAME } from '../core/raft/names.ts';
 import { decodeQuorumState, type QuorumState } from '../core/raft/quorum-state.ts';
 import { type Content, type Inode, isDirty, readContent } from './disk/content.ts';
 import type { Disk } from './disk/disk.ts';
@@ -56,14 +56,14 @@ export interface Place {
   readonly isForSure: boolean;
 }
 
-/** What a replica has of a log. `offset`: whose epoch is wanted; `from`: what lies below, something else stands for. */
-export function heldOf(scans: Scans, place: Place, offset: number, from = 0): Held {
+/** What a replica has of a log. `offset`: whose epoch is wanted; `begin`: below it nothing is missed. */
+export function heldOf(scans: Scans, place: Place, offset: number, begin = -1): Held {
   let end = -1;
   let lastEpoch = -1;
   let epoch = -1;
   for (const { base, file } of segmentsOf(scans, namesOf(place))) {
     // What lies behind a gap is given up when the log is opened, but for a gap in what was deleted.
-    if (end >= 0 && base !== end && base > from && base > keptStart(place)) break;
+    if (end >= 0 && base !== end && base > Math.max(begin, keptStart(place))) break;
     end = base;
     const scan = scanOf(scans, file, place.life);
     const count = place.isForSure ? countBelow(scan.ends, file.durable.shared) : scan.ends.length;
@@ -104,17 +104,15 @@ function segmentsOf({ bases }: Scans, names: ReadonlyMap<string, Entry>): { base
 
 /** What a member of the quorum has of the metadata log: a checkpoint stands for all that it holds. */
 export function heldOfQuorum(scans: Scans, place: Place, offset: number): Held {
-  let newest: SnapshotId = BOOTSTRAP_ID;
+  let newest: Held = { end: -1, lastEpoch: -1, epoch: -1 };
   for (const [name, file] of namesOf(place)) {
     const id = checkpointOf(name);
-    if (id === null || isFolder(file) || (place.isForSure && isDirty(file)) || id.endOffset <= newest.endOffset)
-      continue;
-    newest = id;
+    if (id === null || isFolder(file) || (place.isForSure && isDirty(file)) || id.endOffset <= newest.end) continue;
+    newest = { end: id.endOffset, lastEpoch: id.epoch, epoch: id.endOffset === offset ? id.epoch : -1 };
   }
-  const held = heldOf(scans, place, offset, newest.endOffset);
-  if (held.end >= newest.endOffset) return held;
-  const { endOffset, epoch } = newest;
-  return { end: endOffset, lastEpoch: epoch, epoch: endOffset === offset ? epoch : -1 };
+  // Segments below a checkpoint are removed one by one.
+  const held = heldOf(scans, place, offset, newest.end);
+  return newest.end > held.end ? newest : held;
 }
 
 /** What a disk says of a voter for sure; null where nothing can be read. `folder` is the metadata log's. */

@@ -15,7 +15,7 @@ import { type CheckpointReader, createCheckpointReader, isWhole, takeCheckpoint 
 import * as names from './names.ts';
 import { decodeQuorumState, NO_QUORUM_STATE } from './quorum-state.ts';
 import { keptFrom } from './snapshots.ts';
-import type { Raft, RaftEvent, RaftFound } from './state.ts';
+import type { Opening, Raft, RaftEvent, RaftFound } from './state.ts';
 
 /** Begins: events 'leading' or 'failed' follow. */
 export function beginOpening(raft: Raft, found: RaftFound, out: Outbox): void {
@@ -161,10 +161,12 @@ function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Ou
   raft.epoch = Math.max(raft.epoch, id.epoch);
   opening.offset = id.endOffset;
   if (id.endOffset > 0) env.reached('raft.opening.snapshot');
-  // The log must not be opened then: what follows nothing it would take for never synced, and remove.
   if (opening.logBase > id.endOffset && opening.logBase < Infinity) {
-    failRaft(raft, gapText(raft, opening.logBase, id.endOffset), events);
-    return;
+    if (reader === null || wasSynced(raft, opening, opening.logBase)) {
+      failRaft(raft, gapText(raft, opening.logBase, id.endOffset), events);
+      return;
+    }
+    env.reached('raft.opening.unnamed_head');
   }
   const oldest = keptFrom(raft.snapshots);
   // What a snapshot holds was committed, hence synced; so was what one held that is damaged now.
@@ -172,6 +174,15 @@ function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Ou
   const recoveryPoint = Math.max(opening.found.recoveryPoint, ...ends);
   const { clean } = opening.found;
   openLog(raft.log, env, { clean, recoveryPoint, highWatermark: recoveryPoint, logStartOffset: oldest }, out);
+}
+
+/**
+ * Whether a log that begins above the newest sound snapshot was ever synced there. If not, a power loss took the name
+ * of the segment before: nothing of it was promised, and the log removes what follows nothing. A log is cut only below
+ * a snapshot whose name is durable, so what is missing below a synced one was held by one that is damaged now, or gone.
+ */
+function wasSynced(raft: Raft, { found }: Opening, base: number): boolean {
+  return found.recoveryPoint >= base || raft.badSnapshots.some(({ endOffset }) => endOffset >= base);
 }
 
 function gapText(raft: Raft, base: number, endOffset: number): string {

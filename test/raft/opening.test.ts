@@ -314,6 +314,18 @@ describe('snapshots', () => {
     }
   });
 
+  it('may be followed by what a power loss left of a log that was never synced, its head without a name', () => {
+    const stray = '00000000000000000005.log';
+    for (const recoveryPoint of [0, 5]) {
+      const world = format(createQuorumWorld());
+      putFile(world, stray, new Uint8Array(0));
+      const events = open(world, false, recoveryPoint);
+      if (recoveryPoint < 5) expect(events).toEqual(['active', 'changed']);
+      else expect(events[0]).toMatch(/begins at offset 5, but the newest snapshot that can be read ends at 0/);
+      expect(namesIn(world).includes(stray)).toBe(recoveryPoint === 5);
+    }
+  });
+
   it('are written after a time too, if anything was appended since', () => {
     const world = format(createQuorumWorld());
     open(world);

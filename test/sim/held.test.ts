@@ -126,6 +126,13 @@ test('a checkpoint stands for the log below it, once all of it is durable', () =
   sync(file);
   expect(heldOfQuorum(scans, place, 9)).toEqual({ end: 9, lastEpoch: 4, epoch: 4 });
   expect(heldOfQuorum(scans, place, 5)).toEqual({ end: 9, lastEpoch: 4, epoch: -1 });
+  // Below it a segment is left, and one behind that is gone.
+  const [old, current] = [fileAt(shelf, 0), fileAt(shelf, 8)];
+  append(old, 0, 1, 1);
+  append(current, 8, 2, 4);
+  for (const one of [old, current]) sync(one);
+  syncNames(shelf);
+  expect(heldOfQuorum(scans, place, 12)).toEqual({ end: 12, lastEpoch: 4, epoch: 4 });
 });
 
 test('a log that begins anew without files is whole up to where it begins, once that is durable', () => {

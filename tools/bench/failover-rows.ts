@@ -17,7 +17,7 @@ export const FAILOVER_ROWS: ReadonlyMap<string, (plan: Plan) => Promise<Row[]>> 
   ['failover-leader-librdkafka', (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGKILL', { must: 1, aim: 0.5 })],
   ['failover-leader-java', (plan: Plan) => loseLeader(plan, 'java', 'SIGKILL', { must: 1, aim: 0.5 })],
   ['failover-controller', loseController],
-  ['failover-stopped', (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGSTOP')],
+  ['failover-stopped', (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGSTOP', { must: 4, aim: 3.2 })],
   [
     'failover-stopped-watched',
     (plan: Plan) => loseLeader(plan, 'librdkafka', 'SIGSTOP', { must: 4, aim: 3.2 }, WATCHED),
@@ -42,7 +42,7 @@ async function loseLeader(
   plan: Plan,
   client: AckClient,
   signal: 'SIGKILL' | 'SIGSTOP',
-  budget?: Omit<Budget, 'of'>,
+  budget: Budget,
   ours = NO_SETTINGS,
 ): Promise<Row[]> {
   const isWatched = ours === WATCHED;
@@ -68,9 +68,7 @@ async function loseLeader(
       await acks.stop();
     }
   });
-  const of = 'value' as const;
-  const row = { name, unit: 's', higherIsBetter: false, values, without: NO_NULL };
-  return [budget === undefined ? row : { ...row, budget: { ...budget, of } }];
+  return [{ name, unit: 's', higherIsBetter: false, values, without: NO_NULL, budget: { ...budget, of: 'value' } }];
 }
 
 /** To the next topic that is created, at whichever broker is left. */
