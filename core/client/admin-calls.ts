@@ -8,6 +8,7 @@ import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ApiKey, RequestInputOf } from '../protocol/messages/index.ts';
+import { callReplicas, REPLICA_KEYS, type ReplicaRequest, readReplicaAnswer } from './replica-calls.ts';
 import { callVoters, type QuorumMember, readVoterAnswer, VOTER_KEYS, type VoterRequest } from './voter-calls.ts';
 
 /** What IncrementalAlterConfigs does to a setting. */
@@ -41,18 +42,7 @@ export type AdminRequest =
       readonly changes: readonly ConfigChange[];
     }
   | { readonly kind: 'deleteRecords'; readonly topic: string; readonly partition: number; readonly offset: number }
-  /** To these brokers, the preferred first; null takes a move back. */
-  | {
-      readonly kind: 'movePartition';
-      readonly topic: string;
-      readonly partition: number;
-      readonly replicas: readonly number[] | null;
-    }
-  /** Unclean: whoever is there, though records may be lost; else the preferred replica. */
-  | { readonly kind: 'electLeader'; readonly topic: string; readonly partition: number; readonly isUnclean: boolean }
   | { readonly kind: 'describeTopic'; readonly topic: string }
-  /** Which partitions of a topic are on their way to other brokers. */
-  | { readonly kind: 'listMoves'; readonly topic: string; readonly partitions: readonly number[] }
   | {
       readonly kind: 'describeConfigs';
       readonly resourceType: number;
@@ -65,6 +55,7 @@ export type AdminRequest =
       readonly partition: number;
       readonly at: 'earliest' | 'latest';
     }
+  | ReplicaRequest
   | VoterRequest;
 
 /** What is said of a partition. */
@@ -111,20 +102,15 @@ const KEYS = {
   createPartitions: 37,
   alterConfigs: 44,
   deleteRecords: 21,
-  movePartition: 45,
-  listMoves: 46,
-  electLeader: 43,
   describeTopic: 75,
   describeConfigs: 32,
   listOffset: 2,
+  ...REPLICA_KEYS,
   ...VOTER_KEYS,
 } as const satisfies Record<AdminRequest['kind'], ApiKey>;
 
 /** The first version of DeleteTopics that takes topics as a structure. */
 const TOPIC_STATES_SINCE = 6;
-/** Kafka's numbers of the kinds of elections. */
-const PREFERRED = 0;
-const UNCLEAN = 1;
 const LATEST = -1;
 const EARLIEST = -2;
 /** Pages are not asked for: this many partitions of one topic are described. */
@@ -188,17 +174,10 @@ export function callAdmin(
       const body = { topics: [{ name: request.topic, partitions }], timeoutMs: patienceMs };
       return callPeer(channel, env, peer, { apiKey: KEYS.deleteRecords, version, body }, out);
     }
-    case 'movePartition': {
-      const { topic: name, partition: partitionIndex, replicas } = request;
-      const partitions = [{ partitionIndex, replicas: replicas === null ? null : [...replicas] }];
-      const body = { timeoutMs: patienceMs, allowReplicationFactorChange: true, topics: [{ name, partitions }] };
-      return callPeer(channel, env, peer, { apiKey: KEYS.movePartition, version, body }, out);
-    }
-    case 'electLeader': {
-      const topicPartitions = [{ topic: request.topic, partitions: [request.partition] }];
-      const body = { electionType: request.isUnclean ? UNCLEAN : PREFERRED, topicPartitions, timeoutMs: patienceMs };
-      return callPeer(channel, env, peer, { apiKey: KEYS.electLeader, version, body }, out);
-    }
+    case 'movePartition':
+    case 'listMoves':
+    case 'electLeader':
+      return callReplicas(channel, env, peer, version, request, patienceMs, out);
     case 'describeQuorum':
     case 'addVoter':
     case 'removeVoter':
@@ -208,7 +187,7 @@ export function callAdmin(
   }
 }
 
-type Question = Extract<AdminRequest, { kind: 'describeTopic' | 'describeConfigs' | 'listOffset' | 'listMoves' }>;
+type Question = Extract<AdminRequest, { kind: 'describeTopic' | 'describeConfigs' | 'listOffset' }>;
 
 function callDescribe(
   channel: Channel,
@@ -237,10 +216,6 @@ function callDescribe(
       const topics = [{ name: request.topic, partitions }];
       const body: RequestInputOf<2> = { replicaId: -1, isolationLevel: 0, topics, timeoutMs };
       return callPeer(channel, env, peer, { apiKey: KEYS.listOffset, version, body }, out);
-    }
-    case 'listMoves': {
-      const topics = [{ name: request.topic, partitionIndexes: [...request.partitions] }];
-      return callPeer(channel, env, peer, { apiKey: KEYS.listMoves, version, body: { timeoutMs, topics } }, out);
     }
   }
 }
@@ -278,23 +253,10 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const partition = answerBody(event, KEYS.deleteRecords).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.lowWatermark ?? -1 });
     }
-    case 'movePartition': {
-      const answer = answerBody(event, KEYS.movePartition);
-      const partition = answer.responses[0]?.partitions[0];
-      // Where the whole is refused the parts are left out.
-      const error = answer.errorCode === ErrorCode.NONE ? partition?.errorCode : answer.errorCode;
-      return answered(error, partition?.errorMessage ?? answer.errorMessage, {});
-    }
-    case 'listMoves': {
-      const answer = answerBody(event, KEYS.listMoves);
-      const moving = answer.topics.flatMap(({ partitions }) => partitions.map((one) => one.partitionIndex));
-      return answered(answer.errorCode, answer.errorMessage, { moving });
-    }
-    case 'electLeader': {
-      const { errorCode, replicaElectionResults } = answerBody(event, KEYS.electLeader);
-      const partition = replicaElectionResults[0]?.partitionResult[0];
-      return answered(errorCode || partition?.errorCode, partition?.errorMessage, {});
-    }
+    case 'movePartition':
+    case 'listMoves':
+    case 'electLeader':
+      return readReplicaAnswer(request, event);
     case 'describeTopic': {
       const topic = answerBody(event, KEYS.describeTopic).topics[0];
       const partitions = (topic?.partitions ?? []).map(({ errorCode, leaderId, leaderEpoch, replicaNodes }) => {

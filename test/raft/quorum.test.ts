@@ -258,7 +258,7 @@ it('keeps what it has promised through all of it, and comes back', { timeout: 60
   if (only !== undefined) return console.log(count, [...reached].sort());
   expect(count.elections).toBeGreaterThan(80);
   expect(count.acked).toBeGreaterThan(600);
-  expect(count.changes).toBeGreaterThan(100);
+  expect(count.changes).toBeGreaterThan(50);
   const rare = ['raft.follower.cut', 'raft.download.done', 'raft.check_quorum', 'raft.end_quorum_epoch'];
   for (const mark of [...rare, 'raft.election.lost', 'raft.leader_is_gone']) expect(reached).toContain(mark);
 });

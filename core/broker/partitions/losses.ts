@@ -3,8 +3,8 @@
  *
  * A replica that comes to lead without having been in sync, or eligible, says from which offset on its log may lack
  * what had been committed. One that then cuts committed records to follow it says which (`replication/fetcher.ts`),
- * and a node on another disk than the cluster knows that its replicas begin anew (`../directories.ts`). No state: the
- * image.
+ * and a node on another disk than the cluster knows that its replicas begin anew
+ * (`broker/control/directories.ts`). No state: the image.
  */
 import type { Outbox } from '../../lib/world.ts';
 import type { TopicDelta } from '../../metadata/draft-topics.ts';
