@@ -90,7 +90,8 @@ function prepare(options: RunOptions, plan: Plan): Run {
     keeper,
     copies: new Map(),
     onRot: (path) => noteRot(history, path),
-    onHold: (isHeld) => noteHold(history, world.nowUs, isHeld),
+    onHold: (isHeld) => noteSpan(history.holds, world.nowUs, isHeld),
+    onFull: (isFull) => noteSpan(history.fulls, world.nowUs, isFull),
   };
   const hooks: Hooks = {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
@@ -160,11 +161,12 @@ function seeDamages({ keeper, world, history, plan }: Run, actor: Actor): void {
   }
 }
 
-function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
-  const last = holds[holds.length - 1];
+/** Something lasts, or is over: `spans` has when it did, of which the last may have no end yet. */
+function noteSpan(spans: History['holds'], nowUs: number, lasts: boolean): void {
+  const last = spans[spans.length - 1];
   const isOpen = last !== undefined && last.toUs < 0;
-  if (isHeld && !isOpen) holds.push({ fromUs: nowUs, toUs: -1 });
-  else if (!isHeld && isOpen) last.toUs = nowUs;
+  if (lasts && !isOpen) spans.push({ fromUs: nowUs, toUs: -1 });
+  else if (!lasts && isOpen) last.toUs = nowUs;
 }
 
 function noteRot(history: History, path: string): void {

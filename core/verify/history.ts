@@ -106,6 +106,8 @@ export interface History {
   readonly downsUs: number[];
   /** When a network held bytes back, to deliver them at the end; -1 for an end that has not come. */
   readonly holds: { readonly fromUs: number; toUs: number }[];
+  /** When a majority of the disks was full, so that nobody could lead the quorum; -1 for an end that has not come. */
+  readonly fulls: { readonly fromUs: number; toUs: number }[];
   /** From then on nothing that was sent earlier is still under way; -1 while that time has not come. */
   calmUs: number;
 }
@@ -125,6 +127,7 @@ export function createHistory(partitions: readonly HistoryPartition[], isOfSever
     cuts: [],
     downsUs: [],
     holds: [],
+    fulls: [],
     calmUs: -1,
   };
 }

@@ -28,7 +28,7 @@ import type { Family, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
 import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { endLinks, healLinks, strikeLinks } from './links.ts';
-import { END, endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
+import { END, endLater, nodeFor, noteFull, noteHolds, type Troubles } from './troubles.ts';
 
 /** Queues the first moment of every family. */
 export function beginTroubles(world: World, troubles: Troubles): void {
@@ -129,6 +129,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
       return true;
     case 'fullDisk':
       disk.mood.capacityBytes = disk.usedBytes + below(dice, SITE.trouble, 0, 20_000);
+      noteFull(world, troubles);
       endLater(world, troubles, { kind: 'fullDisk', actor: node.actor }, around(dice, SITE.trouble, 0, 1_500_000));
       tellLine(world, node.name, 'has a full disk');
       return true;
@@ -292,6 +293,7 @@ function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hoo
   if (node.disk === null) return;
   if (ending.kind === 'fullDisk') {
     node.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
+    noteFull(world, troubles);
     tellLine(world, node.name, 'has space again');
   }
   if (ending.kind === 'slowDisk') speedUp(node.disk);
@@ -327,6 +329,7 @@ export function healAll(world: World, troubles: Troubles, hooks: Hooks): void {
     makeHonest(actor.disk);
   }
   world.network.flips.length = 0;
+  noteFull(world, troubles);
   healLinks(world, troubles);
   tellLine(world, 'world', 'is healed');
 }

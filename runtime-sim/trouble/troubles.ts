@@ -45,6 +45,8 @@ export interface Troubles {
   readonly onRot: (path: string) => void;
   /** Called when the network begins to hold bytes back, and when it has let all of them go. */
   readonly onHold: (isHeld: boolean) => void;
+  /** Called when a majority of the disks begins to be full, and when it no longer is. */
+  readonly onFull: (isFull: boolean) => void;
 }
 
 /** Numbers of troubles in the queue: an index of `plan.troubles`, or this and more for what ends one. */
@@ -72,4 +74,10 @@ export function noteHolds({ network, actors }: World, troubles: Troubles): void 
   const { cut, clogs, narrows, keyCuts } = network;
   const isPaused = actors.some(({ inbox }) => inbox !== null);
   troubles.onHold(isPaused || cut.size + clogs.size + narrows.size + keyCuts.length > 0);
+}
+
+/** Tells whether a majority of the nodes has no space: each needs some to lead. */
+export function noteFull(world: World, { nodes, onFull }: Troubles): void {
+  const full = nodes.filter((node) => Number.isFinite(actorOf(world, node).disk?.mood.capacityBytes ?? Infinity));
+  onFull(full.length * 2 > nodes.length);
 }
