@@ -24,6 +24,7 @@ import {
   judgeClient,
   judgeReader,
   judgeReplica,
+  noteReplica,
   preferredReplica,
   type Verdict,
 } from '../../replication/serve.ts';
@@ -216,6 +217,12 @@ function visit(
     return slot;
   }
   const verdict = judge(fetch, partition, asked);
+  if (verdict.kind === 'read' && fetch.replicaId >= 0 && !subscription.isNoted) {
+    // It may have listed the partition before this node heard that it leads: at the end it lists it no more.
+    const replica = { id: fetch.replicaId, brokerEpoch: fetch.replicaEpoch };
+    subscription.isNoted = noteReplica(partition.leader, env, replica, asked);
+    touch(node, partition);
+  }
   if (verdict.kind === 'error') return refuse(node, fetch, subscription, verdict.error);
   if (verdict.kind === 'diverging') {
     const slot = blank(fetch, subscription, partition);
