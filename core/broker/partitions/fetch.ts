@@ -19,7 +19,14 @@ import { writtenEnd } from '../../log/settle.ts';
 import type { ReadOutcome } from '../../log/types.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { FetchResponse } from '../../protocol/messages/01-fetch.ts';
-import { type Asked, judgeClient, judgeReader, judgeReplica, type Verdict } from '../../replication/serve.ts';
+import {
+  type Asked,
+  judgeClient,
+  judgeReader,
+  judgeReplica,
+  noteReplica,
+  type Verdict,
+} from '../../replication/serve.ts';
 import { answer, release } from '../answers.ts';
 import type { Node, Partition } from '../state.ts';
 import { mayBeReplaced } from './contact.ts';
@@ -209,6 +216,12 @@ function visit(
     return slot;
   }
   const verdict = judge(fetch, partition, asked);
+  if (verdict.kind === 'read' && fetch.replicaId >= 0 && !subscription.isNoted) {
+    // It may have listed the partition before this node heard that it leads: at the end it lists it no more.
+    const replica = { id: fetch.replicaId, brokerEpoch: fetch.replicaEpoch };
+    subscription.isNoted = noteReplica(partition.leader, env, replica, asked);
+    touch(node, partition);
+  }
   if (verdict.kind === 'error') return refuse(node, fetch, subscription, verdict.error);
   if (verdict.kind === 'diverging') {
     const slot = blank(fetch, subscription, partition);
