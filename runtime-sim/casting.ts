@@ -28,6 +28,8 @@ export const PORT = 9092;
 export const TOPIC = 'orders';
 /** A client gives up a request after so long. */
 export const REQUEST_TIMEOUT_MS = 2_000;
+/** And asks again first after about this. */
+export const RETRY_BACKOFF_MS = 50;
 const ADMIN_TIMEOUT_MS = 6_000;
 /** What alters bytes on their way to a reader, once; and how often in a row that may come about. */
 const ALTERING: readonly Family[] = ['flip', 'headerFlip', 'misdirectedRead'];
@@ -95,7 +97,7 @@ function addAsker(
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     timeoutMs: ADMIN_TIMEOUT_MS,
     attemptsMax: 3,
-    retryBackoffMs: 50,
+    retryBackoffMs: RETRY_BACKOFF_MS,
   };
   const options: PreparingOptions = { request, doneError, admin };
   const actor = addActor(world, clientId, 'client', PREPARING, options);
@@ -126,7 +128,7 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
         inFlightMax: producer.inFlightMax,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
         deliveryTimeoutMs: producer.deliveryTimeoutMs,
-        retryBackoffMs: 50,
+        retryBackoffMs: RETRY_BACKOFF_MS,
         compression: producer.codec,
         createsTopics: false,
       },
@@ -160,7 +162,7 @@ export function addMover(world: World, observer: Observer, plan: Plan, fromUs: n
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
       timeoutMs: ADMIN_TIMEOUT_MS,
       attemptsMax: 2,
-      retryBackoffMs: 50,
+      retryBackoffMs: RETRY_BACKOFF_MS,
     },
   };
   startAt(world, addActor(world, 'mover', 'client', MOVING, options), fromUs + 60_000);
@@ -181,7 +183,7 @@ export function addVoterChanger(world: World, observer: Observer, plan: Plan, fr
       requestTimeoutMs: ADMIN_TIMEOUT_MS,
       timeoutMs: 2 * ADMIN_TIMEOUT_MS,
       attemptsMax: 1,
-      retryBackoffMs: 50,
+      retryBackoffMs: RETRY_BACKOFF_MS,
     },
   };
   startAt(world, addActor(world, 'voter-changer', 'client', VOTING, options), fromUs + 70_000);
@@ -209,7 +211,7 @@ export function addAdministrators(world: World, observer: Observer, plan: Plan, 
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
         timeoutMs: ADMIN_TIMEOUT_MS,
         attemptsMax,
-        retryBackoffMs: 50,
+        retryBackoffMs: RETRY_BACKOFF_MS,
       },
     };
     startAt(world, addActor(world, clientId, 'client', ADMINISTERING, options), fromUs + 25_000 + index * 1_000);
@@ -242,7 +244,7 @@ export function addReader(
       // A last reader is to see all that is committed, which the leader knows first.
       rack: mode === 'tail' && plan.cluster.hasRacks ? rackOf(plan, 2) : '',
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      retryBackoffMs: 50,
+      retryBackoffMs: RETRY_BACKOFF_MS,
     },
   };
   const actor = addActor(world, clientId, 'client', READING, options);

@@ -10,6 +10,7 @@
  * without limits ends otherwise (`beyond.ts`).
  */
 
+import { silenceMs } from '../core/client/cluster.ts';
 import { wholeNodes } from '../core/verify/excuses.ts';
 import type { Complaint } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
@@ -23,6 +24,7 @@ import {
   addRepeater,
   addVoterChanger,
   REQUEST_TIMEOUT_MS,
+  RETRY_BACKOFF_MS,
 } from './casting.ts';
 import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
@@ -44,6 +46,8 @@ import { isReadingDone } from './workload/reading.ts';
 import { isVotingDone, VOTING } from './workload/voting.ts';
 import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
+/** What nodes that are well need for all that a send takes. */
+const SERVICE_MS = 1_000;
 /** Served again at the latest so long after the world is healed. */
 const RECOVERY_MAX_MS = 10_000;
 /** A cluster that comes up for the first time has its topic at the latest after so long. */
@@ -189,10 +193,12 @@ function settleMoves(run: Run): boolean {
 const LATER_MAX = 8;
 
 /** One node dies, stands still, or is cut off, and stays so. */
-function loseForEver({ world, hooks, held }: Run, lost: Actor): void {
+function loseForEver(run: Run, lost: Actor): void {
+  const { world, hooks, held } = run;
   held.add(lost.actor);
   const way = pick(world.dice, SITE.pairs, 8, ['crash', 'powerLoss', 'pause', 'cut'] as const);
   tellLine(world, lost.name, `is lost for good: ${way}`);
+  run.isOneSilent = way !== 'crash';
   if (way === 'pause') pauseActor(world, lost);
   else if (way !== 'cut') crashActor(world, lost, way === 'powerLoss', hooks);
   else {
@@ -211,15 +217,16 @@ function isQuiet({ world, observer }: Run): boolean {
 }
 
 /**
- * What was asked when all was well must have been done. A topic that comes and goes may just have been gone. Of a
- * partition that rests a client may still know a leader that stands still: it hears of another one only by asking, and
- * may have given up by then.
+ * What was asked when all was well must have been done. A topic that comes and goes may just have been gone. Where a
+ * node keeps silent for good a client may ask it once more, for it finds that out only by asking; and one that has less
+ * time than that takes may have given up by then.
  */
-function notServed({ history, plan }: Run, servedUs: number): Complaint | null {
+function notServed({ history, isOneSilent }: Run, servedUs: number): Complaint | null {
   const { sends, operations, partitions } = history;
-  const resting = plan.cluster.nodes > 1 ? plan.partitions - 1 : -1;
+  const options = { requestTimeoutMs: REQUEST_TIMEOUT_MS, retryBackoffMs: RETRY_BACKOFF_MS };
+  const leastMs = isOneSilent ? silenceMs(options) + SERVICE_MS : 0;
   for (const send of sends) {
-    const isExcused = partitions[send.partition]?.isSlot === true || send.partition === resting;
+    const isExcused = partitions[send.partition]?.isSlot === true || send.patienceMs < leastMs;
     if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isExcused) continue;
     return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
   }

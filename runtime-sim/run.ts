@@ -115,6 +115,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     witness: createWitness(),
     stalls: new Map<object, number>(),
     held: new Set<number>(),
+    isOneSilent: false,
     compareAtUs: 0,
   };
   const run: Run = { world, plan, history, observer, troubles, hooks, ...cast };

@@ -40,6 +40,8 @@ export interface Run {
   readonly stalls: Stalls;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;
+  /** A node is gone for good, and whoever asks it hears nothing: it stands still, has no power, or is cut off. */
+  isOneSilent: boolean;
   /** When replicas are compared next. */
   compareAtUs: number;
 }

@@ -29,6 +29,8 @@ export interface Send {
   readonly value: number;
   readonly acks: 0 | 1 | -1;
   readonly isIdempotent: boolean;
+  /** How long its producer was to try; Infinity where that is not known. */
+  readonly patienceMs: number;
   readonly sentUs: number;
   /** -1 while nothing was heard. */
   doneUs: number;
