@@ -5,7 +5,7 @@
 import { BOOTSTRAP_PATH, formattedFiles } from '../core/broker/boot/format.ts';
 import { META_PROPERTIES, randomUuid } from '../core/broker/checkpoints/files.ts';
 import { ownVoter } from '../core/broker/control/roles.ts';
-import { checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
+import { checkFinished, checkNode, createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { type MetadataImage, type PartitionImage, topicByName } from '../core/metadata/image.ts';
@@ -26,8 +26,16 @@ const NODE = asAnyMachine<Node, NodeConfig>({
   create: createNode,
   step: stepNode,
   deadlineMs: nodeDeadlineMs,
-  check: checkNode,
+  check: checkStepped,
 });
+
+/** The whole of a node is checked after one in so many of its steps: each checks by itself what it has touched. */
+const STEPS_PER_CHECK = 4;
+
+function checkStepped(node: Node): void {
+  if (node.stepsCount % STEPS_PER_CHECK === 0) checkNode(node);
+  else checkFinished(node);
+}
 
 /** Adds the nodes, which are not started yet. They are the first actors. */
 export function addNodes(world: World, plan: Plan): Actor[] {

@@ -135,9 +135,7 @@ function onStepped(run: Run, actor: Actor): void {
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
   seeDamages(run, actor);
-  // What checks come by is no path of the node's.
-  const env = { ...world.env, reached: () => {} };
-  if (world.checks) checkAfterStep(ofNode, node, actor.disk, env, elections.isUncleanAllowed);
+  if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env, elections.isUncleanAllowed);
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
   springAmbush(world, run.troubles, actor);

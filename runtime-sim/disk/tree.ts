@@ -12,6 +12,8 @@ export interface Folder {
   readonly folder: number;
   readonly entries: Map<string, Entry>;
   durable: Map<string, Entry>;
+  /** Rises with every change of its names, of those that are shown and of those that are durable. */
+  changes: number;
 }
 
 /** What a name stands for. */
@@ -38,7 +40,7 @@ export function createTree(): Tree {
 }
 
 function createFolder(folder: number): Folder {
-  return { folder, entries: new Map(), durable: new Map() };
+  return { folder, entries: new Map(), durable: new Map(), changes: 0 };
 }
 
 /** Tells folders from files. */
@@ -77,8 +79,11 @@ function applyChange(change: NameChange, names: (folder: Folder) => Map<string, 
   if (change.from !== null) {
     const entries = names(change.from.folder);
     if (entries.get(change.from.name) === change.entry) entries.delete(change.from.name);
+    change.from.folder.changes += 1;
   }
-  if (change.to !== null) names(change.to.folder).set(change.to.name, change.entry);
+  if (change.to === null) return;
+  names(change.to.folder).set(change.to.name, change.entry);
+  change.to.folder.changes += 1;
 }
 
 /** Makes a change durable out of turn: a `replace` that finished. */
@@ -147,6 +152,7 @@ export function loseNames(tree: Tree, survives: (index: number) => boolean): num
   tree.unsynced = [];
   const show = (folder: Folder): void => {
     folder.entries.clear();
+    folder.changes += 1;
     for (const [name, entry] of folder.durable) {
       folder.entries.set(name, entry);
       if (isFolder(entry)) show(entry);
