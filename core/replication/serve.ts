@@ -65,8 +65,9 @@ export function noteReplica<W extends Waiter>(
 ): boolean {
   const { inSync, log } = leader;
   if (inSync === null || judgeReplica(leader, replica.id, asked).kind !== 'read') return false;
+  const { id, brokerEpoch } = replica;
   const { fetchOffset, logStartOffset: logStart } = asked;
-  return noteFetch(inSync, { ...replica, fetchOffset, logStart }, log.end, env.nowMs);
+  return noteFetch(inSync, { id, brokerEpoch, fetchOffset, logStart }, log.end, env.nowMs);
 }
 
 function judge(log: Log, fenced: ErrorCode, asked: Asked, upTo: number): Verdict {

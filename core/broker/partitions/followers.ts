@@ -228,11 +228,14 @@ function call(node: Node, env: Env, event: Call, out: Outbox): void {
   const { nodeId, timeoutMs, ticket } = event;
   const to = brokerAddress(node, nodeId);
   const caller = { kind: 'fetcher', leaderId: nodeId, ticket } as const;
-  const common = { to, purpose: 'replica', timeoutMs } as const;
+  // Written out twice: a spread with what differs behind it is the slowest thing of a round.
   if (event.apiKey === FETCH_KEY) {
-    callPeer(node, env, { ...common, apiKey: FETCH_KEY, versionMin: FETCH_SINCE, body: event.body }, caller, out);
+    const { body } = event;
+    const asked = { to, purpose: 'replica', apiKey: FETCH_KEY, versionMin: FETCH_SINCE, body, timeoutMs } as const;
+    callPeer(node, env, asked, caller, out);
   } else if (event.apiKey === LIST_OFFSETS_KEY) {
-    callPeer(node, env, { ...common, apiKey: LIST_OFFSETS_KEY, body: event.body }, caller, out);
+    const asked = { to, purpose: 'replica', apiKey: LIST_OFFSETS_KEY, body: event.body, timeoutMs } as const;
+    callPeer(node, env, asked, caller, out);
   }
 }
 
