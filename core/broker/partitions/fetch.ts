@@ -220,6 +220,7 @@ function visit(
     // It may have listed the partition before this node heard that it leads: at the end it lists it no more.
     const replica = { id: fetch.replicaId, brokerEpoch: fetch.replicaEpoch };
     subscription.isNoted = noteReplica(partition.leader, env, replica, asked);
+    if (subscription.isNoted) env.reached('replication.fetch.early');
     touch(node, partition);
   }
   if (verdict.kind === 'error') return refuse(node, fetch, subscription, verdict.error);
