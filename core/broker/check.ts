@@ -1,7 +1,7 @@
 /**
  * Invariants of a whole node, true between any two steps: what its machines check themselves, that the budgets add up,
- * that nothing is left over from a step, that what this node keeps is what the image says. No state of its own but which
- * image was looked at, and how far the slices have come.
+ * that nothing is left over from a step, that what this node keeps is what the image says. No state of its own but
+ * which image was looked at, and how far the slices have come.
  */
 import { CONTROLLER } from '../controller/machine.ts';
 import { checkCoordinator } from '../coordination/coordinator.ts';

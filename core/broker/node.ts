@@ -81,12 +81,9 @@ export function createNode(config: NodeConfig): Node {
     followers: createFollowers(),
     inSync: createInSyncHost(ids, config['node.id']),
     contact: createContact(),
-    machines: new Map<number, Machine>([
-      [topics.owner, topics],
-      [lifecycle.owner, lifecycle],
-      [checkpoints.owner, checkpoints],
-      [groups.owner, groups],
-    ]),
+    machines: new Map<number, Machine>(
+      [topics, lifecycle, checkpoints, groups].map((machine) => [machine.owner, machine]),
+    ),
     deadlines: createHeap(),
     topics,
     producerIds: createProducerIds(),

@@ -125,6 +125,7 @@ function driveConsumer(consumer: Consumer, env: Env, out: Outbox, events: Consum
   events.push(...consumer.owed.splice(0));
   const { grouped, cluster, fetcher } = consumer;
   matchTopics(consumer, env);
+  startTracks(consumer, env);
   if (grouped !== null) driveGroup(consumer, grouped, env, out, events);
   if (isThrough(consumer, env)) {
     finish(consumer, out, events);
@@ -140,7 +141,6 @@ function driveConsumer(consumer: Consumer, env: Env, out: Outbox, events: Consum
 function driveGroup(consumer: Consumer, grouped: Grouped, env: Env, out: Outbox, events: ConsumerEvent[]): void {
   const { coordinator, member, offsets } = grouped;
   const ground = groundOf(consumer, grouped);
-  startTracks(consumer, env);
   if (isActive(member) || offsets.tasks.length > 0) driveCoordinator(coordinator, consumer.cluster, env, out);
   const told: MemberEvent[] = [];
   if (coordinator.refusal !== ErrorCode.NONE && isActive(member)) giveUp(member, coordinator.refusal, told);

@@ -75,13 +75,8 @@ export function listGroups(state: GroupState, work: GroupWork, waiter: number, c
     const groupState = stateName(group);
     if (states.size > 0 && !states.has(groupState.toLowerCase())) continue;
     if (types.size > 0 && !types.has(group.kind)) continue;
-    const isClassic = group.kind === 'classic';
-    groups.push({
-      groupId: group.groupId,
-      protocolType: isClassic ? group.protocolType : CONSUMER_PROTOCOL_TYPE,
-      groupState,
-      groupType: isClassic ? 'Classic' : 'Consumer',
-    });
+    const protocolType = group.kind === 'classic' ? group.protocolType : CONSUMER_PROTOCOL_TYPE;
+    groups.push({ groupId: group.groupId, protocolType, groupState, groupType: group.kind });
   }
   work.answers.push({ waiter, body: { throttleTimeMs: 0, errorCode: ErrorCode.NONE, groups } });
 }
@@ -100,15 +95,15 @@ export function deleteGroup(
 ): void {
   const { groupId } = call.body;
   const group = groupOf(state, groupId);
-  const refuse = (errorCode: number, errorMessage: string): void => {
-    work.answers.push({ waiter, body: { groupId, errorCode, errorMessage } });
+  const answer = (errorCode: number): void => {
+    work.answers.push({ waiter, body: { groupId, errorCode, errorMessage: null } });
   };
   if (group === undefined) {
-    refuse(ErrorCode.GROUP_ID_NOT_FOUND, `Group ${groupId} not found.`);
+    answer(ErrorCode.GROUP_ID_NOT_FOUND);
     return;
   }
   if (stateName(group) !== 'Empty') {
-    refuse(ErrorCode.NON_EMPTY_GROUP, 'The group is not empty.');
+    answer(ErrorCode.NON_EMPTY_GROUP);
     return;
   }
   work.isAtomic = false;
@@ -118,5 +113,5 @@ export function deleteGroup(
     }
   }
   work.records.push(...groupTombstones(group));
-  work.answers.push({ waiter, body: { groupId, errorCode: ErrorCode.NONE, errorMessage: null } });
+  answer(ErrorCode.NONE);
 }

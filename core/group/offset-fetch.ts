@@ -103,15 +103,35 @@ export function deleteOffsets(
   if (group !== undefined && errorCode === ErrorCode.NONE) {
     work.isAtomic = false;
     body.topics = topics.map(({ name, partitions }) => {
-      const error = isSubscribed(group, name) ? ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC : ErrorCode.NONE;
-      for (const { partitionIndex } of error === ErrorCode.NONE ? partitions : []) {
-        if (committedOffset(state, groupId, name, partitionIndex) === undefined) continue;
-        work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition: partitionIndex }));
-      }
-      return { name, partitions: partitions.map(({ partitionIndex }) => ({ partitionIndex, errorCode: error })) };
+      const isRead = isSubscribed(group, name);
+      return {
+        name,
+        partitions: partitions.map(({ partitionIndex }) => ({
+          partitionIndex,
+          errorCode: deleteOne(state, work, groupId, { topic: name, partition: partitionIndex, isRead }),
+        })),
+      };
     });
   }
   work.answers.push({ waiter, body });
+}
+
+function hasPartition(work: GroupWork, topic: string, partition: number): boolean {
+  return topicByName(work.image, topic)?.partitions[partition] !== undefined;
+}
+
+function deleteOne(
+  state: GroupState,
+  work: GroupWork,
+  group: string,
+  { topic, partition, isRead }: { readonly topic: string; readonly partition: number; readonly isRead: boolean },
+): number {
+  if (!hasPartition(work, topic, partition)) return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
+  if (isRead) return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC;
+  if (committedOffset(state, group, topic, partition) !== undefined) {
+    work.records.push(tombstone('OffsetCommit', { group, topic, partition }));
+  }
+  return ErrorCode.NONE;
 }
 
 /** Of groups that are not consumers nobody knows what they read: they must be empty. */

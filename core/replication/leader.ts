@@ -69,6 +69,9 @@ interface Append<W extends Waiter> {
   readonly isAll: boolean;
 }
 
+/** An append that nobody waits for here. */
+const BY_NOBODY = { waiter: null, answer: null, untilMs: Number.POSITIVE_INFINITY, isAll: true } as const;
+
 /** The state of a partition that this node leads. */
 export interface Leader<W extends Waiter> {
   readonly log: Log;
@@ -291,16 +294,7 @@ export function appendOwnToLeader<W extends Waiter>(
   const endBefore = log.end;
   const outcome = appendOwn(log, env, records, epoch, out);
   if (inSync !== null) noteGrowth(inSync, endBefore, env.nowMs);
-  const { nextOffset } = outcome;
-  const sizeBytes = records.length;
-  enqueue(appends, {
-    nextOffset,
-    sizeBytes,
-    waiter: null,
-    answer: null,
-    untilMs: Number.POSITIVE_INFINITY,
-    isAll: true,
-  });
+  enqueue(appends, { nextOffset: outcome.nextOffset, sizeBytes: records.length, ...BY_NOBODY });
   return outcome;
 }
 

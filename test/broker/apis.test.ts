@@ -210,7 +210,7 @@ describe('Metadata', () => {
 
   it('does not create the topics that brokers make for themselves', () => {
     const { world, client } = started();
-    const body = { topics: [{ name: '__consumer_offsets' }], allowAutoTopicCreation: true };
+    const body = { topics: [{ name: '__transaction_state' }], allowAutoTopicCreation: true };
     expect(world.ask(client, KEY.metadata, 4, body).topics[0]!.errorCode).toBe(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION);
   });
 
@@ -340,19 +340,6 @@ describe('DescribeCluster', () => {
     expect(ask(1).brokers).toEqual([{ brokerId: 1, host: '10.0.0.1', port: 9092, rack: null, isFenced: false }]);
     expect(ask(2).errorCode).toBe(ErrorCode.MISMATCHED_ENDPOINT_TYPE);
     expect(ask(3)).toMatchObject({ errorCode: ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, endpointType: 1 });
-  });
-});
-
-describe('FindCoordinator', () => {
-  it('is not available, whatever is looked for', () => {
-    const { world, client } = started();
-    const refused = { errorCode: ErrorCode.COORDINATOR_NOT_AVAILABLE, nodeId: -1 };
-    expect(world.ask(client, 10, 2, { key: 'g', coordinatorKeys: [] })).toMatchObject(refused);
-    const { coordinators } = world.ask(client, 10, 4, { key: '', coordinatorKeys: ['g', 'h'] });
-    expect(coordinators).toMatchObject([
-      { key: 'g', ...refused },
-      { key: 'h', ...refused },
-    ]);
   });
 });
 

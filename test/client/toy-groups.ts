@@ -5,9 +5,10 @@
 import { GROUP_DEFAULTS } from '../../core/group/defaults.ts';
 import { groupDeadlineMs } from '../../core/group/machine.ts';
 import type { GroupConfig } from '../../core/group/shapes.ts';
+import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import { decodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import type { RequestInputOf, ResponseInputOf } from '../../core/protocol/messages/index.ts';
+import type { RequestInputOf, RequestOf, ResponseInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
 import { type Asked, type Coordinator, call, createCoordinator, failOver, send } from '../group/coordinator.ts';
 import { brokerRecordOf, imageOf, topicRecordsOf } from '../metadata/cluster.ts';
 import { type Mishap, PORT, type Toy } from './toy-cluster.ts';
@@ -48,6 +49,8 @@ export const GROUP_RANGES = new Map([
   [68, { min: 0, max: 1 }],
 ]);
 
+/** The first version of OffsetFetch that asks about many groups. */
+const GROUPS_SINCE = 8;
 const KEYS: readonly number[] = [8, 9, 11, 12, 13, 14, 68];
 
 /** Puts a coordinator into a toy cluster, at broker 0, and a machine that wakes it. */
@@ -118,9 +121,16 @@ function handOut(groups: ToyGroups): void {
     const { asked, key, version, respond } = waiter;
     if (asked.response === null) continue;
     waiter.isAnswered = true;
-    respond(framed(key, version, asked.response as never));
+    respond(framed(key, version, forVersion(key, version, asked.response) as never));
   }
   groups.waiters = groups.waiters.filter(({ isAnswered }) => !isAnswered);
+}
+
+/** The coordinator is asked for one group; older versions know no others. */
+function forVersion(key: Key, version: number, response: unknown): unknown {
+  if (key !== 9 || version >= GROUPS_SINCE) return response;
+  const [group] = (response as ResponseOf<9>).groups;
+  return { throttleTimeMs: 0, topics: group?.topics ?? [], errorCode: group?.errorCode ?? 0, groups: [] };
 }
 
 function framed<K extends Key | 10>(key: K, version: number, body: ResponseInputOf<K>): (id: number) => Uint8Array {
@@ -154,10 +164,22 @@ export function serveGroups(
     refuse(key, version, error, body, respond);
     return true;
   }
-  const asked = send(groups.coordinator, key, version, body as RequestInputOf<Key>, 'toy') as unknown as Asked<Key>;
+  const [askedVersion, askedBody] = isOldFetch(key, version) ? [GROUPS_SINCE, grouped(body)] : [version, body];
+  const sent = send(groups.coordinator, key, askedVersion, askedBody as RequestInputOf<Key>, 'toy');
+  const asked = sent as unknown as Asked<Key>;
   groups.waiters.push({ key, version, asked, respond, isAnswered: false });
   handOut(groups);
   return true;
+}
+
+function isOldFetch(key: Key, version: number): boolean {
+  return key === 9 && version < GROUPS_SINCE;
+}
+
+function grouped(body: unknown): RequestInputOf<9> {
+  const { groupId, topics } = body as RequestOf<9>;
+  const named = topics?.map((topic) => ({ ...topic, topicId: ZERO_UUID })) ?? null;
+  return { groupId: '', topics: [], groups: [{ groupId, topics: named }] };
 }
 
 function findCoordinator(toy: Toy, { broker }: ToyGroups, version: number, frame: Uint8Array, respond: Respond): void {

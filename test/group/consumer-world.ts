@@ -5,12 +5,14 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { ConsumerGroup } from '../../core/group/consumer-state.ts';
+import type { GroupConfig } from '../../core/group/shapes.ts';
+import { sameHardState } from '../../core/group/state.ts';
 import { type MetadataImage, topicByName } from '../../core/metadata/image.ts';
 import { metadataRecord } from '../../core/metadata/records.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { idOf, imageOf, topicRecordsOf } from '../metadata/cluster.ts';
 import { namesOf, partitionsOf, say } from './consumers.ts';
-import { advance, type Coordinator, createCoordinator, failOver } from './coordinator.ts';
+import { advance, type Coordinator, createCoordinator, failOver, loadedFrom } from './coordinator.ts';
 
 /** A consumer as it sees itself. */
 export interface Client {
@@ -36,6 +38,8 @@ export interface Client {
 export interface World {
   readonly coordinator: Coordinator;
   readonly clients: readonly Client[];
+  /** Members of the group that a test moves itself, and what they read. */
+  readonly others: { readonly name: string; readonly memberId: string; readonly owned: Set<string> }[];
   topicIds: number;
 }
 
@@ -100,16 +104,16 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** A world where nothing has happened. The last two clients are static members. */
-export function createWorld(assignor = 'uniform'): World {
+export function createWorld(assignor = 'uniform', more: Partial<GroupConfig['consumer']> = {}): World {
   const defaults = createCoordinator().config;
-  const consumer = { ...defaults.consumer, assignors: [assignor] };
+  const consumer = { ...defaults.consumer, assignors: [assignor], ...more };
   const clients = Array.from({ length: CLIENTS }, (_, i): Client => {
     const instanceId = i >= CLIENTS - 2 ? `static-${i}` : null;
     const name = `c${i}`;
     const self = { owned: new Set<string>(), told: new Set<string>(), topics: [], regex: '' };
     return { name, memberId: `${name}.0`, instanceId, lives: 0, epoch: -1, isLost: false, isUnsure: false, ...self };
   });
-  return { coordinator: createCoordinator({ consumer }), clients, topicIds: 10 };
+  return { coordinator: createCoordinator({ consumer }), clients, others: [], topicIds: 10 };
 }
 
 /** The group 'g', if it is there. */
@@ -237,7 +241,7 @@ function hear({ coordinator }: World, client: Client, response: ReturnType<typeo
 }
 
 /** No partition is with two members, by what the group knows and by what members of the group do. */
-function checkOwners(world: World): void {
+export function checkOwners(world: World): void {
   const group = groupIn(world);
   if (group === null) return;
   const known = new Set<string>();
@@ -252,13 +256,18 @@ function checkOwners(world: World): void {
     }
   }
   const read = new Map<string, string>();
-  for (const { name, memberId, owned } of world.clients) {
+  for (const { name, memberId, owned } of [...world.clients, ...world.others]) {
     if (!group.members.has(memberId)) continue;
     for (const partition of owned) {
       expect(read.get(partition) ?? name, `${partition} is read by one member`).toBe(name);
       read.set(partition, name);
     }
   }
+}
+
+/** What a loader makes of the log is what is live. */
+export function checkReplay({ coordinator }: World): void {
+  expect(sameHardState(loadedFrom(coordinator.log), coordinator.state), 'replay equals live').toBe(true);
 }
 
 function changeTopics(world: World, step: Extract<Step, { readonly topic: string }>): void {
@@ -275,7 +284,7 @@ function changeTopics(world: World, step: Extract<Step, { readonly topic: string
   }
   // What was deleted nobody can read.
   const there = new Set(NAMES.filter((name) => topicByName(coordinator.image, name) !== undefined));
-  for (const client of world.clients) {
+  for (const client of [...world.clients, ...world.others]) {
     for (const partition of client.owned) {
       if (!there.has(partition.slice(0, partition.lastIndexOf('-')))) client.owned.delete(partition);
     }

@@ -45,7 +45,7 @@ describe('an offset without a group', () => {
     failOver(coordinator);
     expect(shown(fetchAll(coordinator))).toEqual(['orders-0@7 seven', 'orders-2@9']);
     expect(ask(coordinator, 16, 5, { statesFilter: [], typesFilter: [] }).groups).toEqual([
-      { groupId: 'g', protocolType: '', groupState: 'Empty', groupType: 'Classic' },
+      { groupId: 'g', protocolType: '', groupState: 'Empty', groupType: 'classic' },
     ]);
   });
 
@@ -267,6 +267,15 @@ describe('OffsetDelete', () => {
       [0, 0],
       [86, 86],
     ]);
+  });
+
+  it('refuses what is not there', () => {
+    const coordinator = createCoordinator();
+    commit(coordinator, 0, 7);
+    const partitions = [{ partitionIndex: 0 }, { partitionIndex: 9 }];
+    const topics = ['orders', 'nothing'].map((name) => ({ name, partitions }));
+    const response = ask(coordinator, 47, 0, { groupId: 'g', topics });
+    expect([response.errorCode, ...errors(response)]).toEqual([0, [0, 3], [3, 3]]);
   });
 
   it('wants a group that is there', () => {

@@ -13,6 +13,9 @@ const SETTINGS = new Map([
   ['message.max.bytes', '20000'],
   ['num.partitions', '2'],
   ['log.segment.bytes', '1048576'],
+  ['group.initial.rebalance.delay.ms', '0'],
+  ['offsets.topic.num.partitions', '2'],
+  ['offsets.topic.replication.factor', '1'],
 ]);
 
 const problem = await kafkaProblem();

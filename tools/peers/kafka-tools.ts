@@ -29,6 +29,7 @@ export const KAFKA_TOOLS: ReadonlyMap<string, string> = new Map([
   ['reassign-partitions', 'org.apache.kafka.tools.reassign.ReassignPartitionsCommand'],
   ['leader-election', 'org.apache.kafka.tools.LeaderElectionCommand'],
   ['cluster', 'org.apache.kafka.tools.ClusterTool'],
+  ['groups', 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand'],
 ]);
 
 /** What one run of the producer benchmark measured. */

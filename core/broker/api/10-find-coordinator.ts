@@ -1,6 +1,6 @@
 /**
- * FindCoordinator: v0–6. Which broker coordinates a group: the one that leads the partition of `__consumer_offsets` that
- * the group belongs to. Since version 4 several are asked for at once.
+ * FindCoordinator: v0–6. Which broker coordinates a group: the one that leads the partition of `__consumer_offsets`
+ * that the group belongs to. Since version 4 several are asked for at once.
  *
  * Where the topic is not there it is made, and the answer waits for it (`groups/offsets-topic.ts`). Transactions and
  * share groups are not served: COORDINATOR_NOT_AVAILABLE, which clients that look for a coordinator without needing one

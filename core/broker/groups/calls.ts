@@ -1,6 +1,6 @@
 /**
- * Requests of clients to coordinators of groups. A request is one call or several, each for the groups of one partition;
- * it is answered when the last of them is. A call whose groups are not here is answered so at once.
+ * Requests of clients to coordinators of groups. A request is one call or several, each for the groups of one
+ * partition; it is answered when the last of them is. A call whose groups are not here is answered so at once.
  *
  * What waits is limited in number, and what waits for other members (JoinGroup, SyncGroup) in bytes too: such a request
  * no longer counts as one that is being worked on. A client that goes is waited for by nobody. A crash loses who waits.

@@ -2,7 +2,9 @@
 import type { NodeConfig } from '../../config/settings.ts';
 import type { GroupConfig } from '../../group/shapes.ts';
 
-/** How old what a regular expression means may get before it is looked at again, ms. Kafka has no public name for it. */
+/**
+ * How old what a regular expression means may get before it is looked at again, ms. Kafka has no public name for it.
+ */
 const REGEX_REFRESH_MS = 600_000;
 
 /** The settings of groups. `recordSizeMax`: the largest record that the log takes, key and value, bytes. */

@@ -2,10 +2,10 @@
  * The coordinators of groups that this node hosts: one for each partition of `__consumer_offsets` that it leads.
  *
  * Theory of operation. When this node begins to lead such a partition a host is made for it, reads the log
- * (`loading.ts`) and becomes active. From then on each call goes through `core/coordination`: handled at once, appended,
- * answered when the high watermark covers it. Log and state go on together through newer epochs of the same lead. When
- * the lead or the partition goes, or an append fails, the host goes with all that it knew: whoever waits is told to look
- * for the coordinator anew.
+ * (`loading.ts`) and becomes active. From then on each call goes through `core/coordination`: handled at once,
+ * appended, answered when the high watermark covers it. Log and state go on together through newer epochs of the same
+ * lead. When the lead or the partition goes, or an append fails, the host goes with all that it knew: whoever waits is
+ * told to look for the coordinator anew.
  *
  * The machine has changed who waits and which timers run by the time that it says what is to be appended. So room is
  * asked for before, and where a decision still cannot be appended the host is made anew from the log.
@@ -26,14 +26,17 @@ import type { GroupState } from '../../group/state.ts';
 import { assert } from '../../lib/assert.ts';
 import { setDeadline } from '../../lib/heap.ts';
 import { createQueue, dequeue, enqueue, queueAt } from '../../lib/queue.ts';
+import { utf8Size } from '../../lib/utf8.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
+import { BATCH_HEADER_BYTES } from '../../protocol/batch.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
+import type { OffsetCommitRequest } from '../../protocol/messages/08-offset-commit.ts';
 import { partitionName } from '../checkpoints/files.ts';
 import { mayBeReplaced } from '../partitions/contact.ts';
 import { say } from '../say.ts';
 import type { Node, Partition } from '../state.ts';
 import { endCall } from './calls.ts';
-import { journalOf, roomOf } from './journal.ts';
+import { batchBytesMaxOf, journalOf, roomOf } from './journal.ts';
 import { advanceLoad, beginLoading, endLoading } from './loading.ts';
 import { OFFSETS_TOPIC } from './names.ts';
 import { refusalOf } from './refusals.ts';
@@ -43,6 +46,11 @@ import type { Awaiting, ClientCall, GroupHost, Waiting } from './state.ts';
 const RETRY_MS = 500;
 /** Batches that there must be room for before a call is handled: one decision is few. */
 const ROOM_MIN = 64;
+
+/** Bytes of a committed offset in a batch beside the names of its group and topic and its text, at most. */
+const COMMIT_OVERHEAD_BYTES_MAX = 96;
+/** The longest name of a topic. */
+const NAME_BYTES_MAX = 249;
 
 /** Calls whose answer may need a record. */
 const WRITING: ReadonlySet<ClientCallKind> = new Set<ClientCallKind>([
@@ -122,12 +130,29 @@ export function refuseWaiting(node: Node, host: GroupHost, error: ErrorCode): vo
 }
 
 /** Why a call is not taken now; NONE if it is. */
-function refusalNow(node: Node, env: Env, host: GroupHost, { kind }: ClientCall): ErrorCode {
+function refusalNow(node: Node, env: Env, host: GroupHost, call: ClientCall): ErrorCode {
   const { partition, coordinator } = host;
+  const { kind } = call;
   if (host.stage === 'loading') return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS;
   if (host.stage !== 'active' || mayBeReplaced(node, env.nowMs, partition.leader)) return ErrorCode.NOT_COORDINATOR;
   if (coordinator.parked.size >= PARKED_MAX) return ErrorCode.COORDINATOR_NOT_AVAILABLE;
+  if (kind === 'offsetCommit' && commitBytes(call.body) > batchBytesMaxOf(partition)) {
+    return ErrorCode.UNKNOWN_SERVER_ERROR;
+  }
   return WRITING.has(kind) && !hasRoom(host) ? ErrorCode.COORDINATOR_NOT_AVAILABLE : ErrorCode.NONE;
+}
+
+/** The bytes of the batch that a commit becomes, at most: it must be one. */
+function commitBytes({ groupId, topics }: OffsetCommitRequest): number {
+  const groupBytes = utf8Size(groupId);
+  let sizeBytes = BATCH_HEADER_BYTES;
+  for (const { name, partitions } of topics) {
+    // Where it goes by its id its name is as long as it may be.
+    const nameBytes = name === '' ? NAME_BYTES_MAX : utf8Size(name);
+    sizeBytes += partitions.length * (COMMIT_OVERHEAD_BYTES_MAX + groupBytes + nameBytes);
+    for (const { committedMetadata } of partitions) sizeBytes += utf8Size(committedMetadata ?? '');
+  }
+  return sizeBytes;
 }
 
 function hasRoom({ partition, coordinator }: GroupHost): boolean {
@@ -223,10 +248,9 @@ export function groupsCommitted(node: Node, host: GroupHost): void {
   commitTo(host.coordinator, host.partition.leader.highWatermark, events);
   for (const event of events) {
     if (event.kind !== 'answered') continue;
-    const awaiting = dequeue(host.awaiting);
-    assert(awaiting !== undefined && awaiting === event.waiter, 'answers wait in the order of their records');
+    assert(dequeue(host.awaiting) === event.waiter, 'answers wait in the order of their records');
     if (host.overCount > 0) host.overCount -= 1;
-    deliver(node, host, awaiting.answers);
+    deliver(node, host, event.waiter.answers);
   }
 }
 

@@ -17,7 +17,7 @@ import { touch } from '../partitions/partitions.ts';
 import type { Node, Partition } from '../state.ts';
 
 /** Lengths, deltas and counts around the key and value of one record, at most, bytes. */
-const RECORD_OVERHEAD_BYTES_MAX = 33;
+const RECORD_OVERHEAD_BYTES_MAX = 23;
 
 /** Bytes of a key and its value. */
 export function entryBytes({ key, value }: KeyedBytes): number {

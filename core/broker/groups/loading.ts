@@ -1,5 +1,6 @@
 /**
- * A coordinator of groups learns what its log holds: from the start to where the log ended when this node began to lead.
+ * A coordinator of groups learns what its log holds: from the start to where the log ended when this node began to
+ * lead.
  *
  * All of that stays: a leader's log is never cut below its end. What is not committed yet is loaded too, and no answer
  * leaves before it is. Each step of a node reads, or takes in, one portion, and few hosts read at one time, so that

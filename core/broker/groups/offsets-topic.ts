@@ -1,7 +1,7 @@
 /**
  * The topic of groups comes into being when somebody first looks for a coordinator, with the settings that this node
- * has for it. Whoever looks meanwhile waits until it can be used, or until the time for that is over: then the answer is
- * that there is no coordinator yet, and clients come again. A crash forgets who waited.
+ * has for it. Whoever looks meanwhile waits until it can be used, or until the time for that is over: then the answer
+ * is that there is no coordinator yet, and clients come again. A crash forgets who waited.
  *
  * A node that is a cluster of its own makes one replica, unless the operator has set how many: Kafka's default of 3
  * would leave it without groups for good, which is why Kafka's own example configuration sets 1.
