@@ -7,24 +7,33 @@ import type { AdminRequest } from '../core/client/admin-calls.ts';
 import { ErrorCode } from '../core/protocol/errors.ts';
 import type { HistoryPartition } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
-import type { Plan } from './scenario.ts';
+import type { Family, Plan } from './scenario.ts';
 import { ADMINISTERING, type AdministeringOptions } from './workload/administering.ts';
+import { MOVING, type MovingOptions } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { PREPARING, type PreparingOptions } from './workload/preparing.ts';
 import { PRODUCING, type ProducingOptions } from './workload/producing.ts';
 import { READING, type ReadingOptions } from './workload/reading.ts';
 import { REPEATING, type RepeatingOptions } from './workload/repeating.ts';
+import { VOTING, type VotingOptions } from './workload/voting.ts';
 import { addActor, startAt, type World } from './world.ts';
 
 /** The nodes' names, by number less one; a run has no more nodes than these. */
 export const NODE_NAMES: readonly string[] = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5'];
+/** Where nodes of a cluster listen for each other's controllers. */
+export const CONTROLLER_PORT = 9093;
 /** Where each listens for clients. */
 export const PORT = 9092;
 /** The topic that is always there. */
 export const TOPIC = 'orders';
 /** A client gives up a request after so long. */
 export const REQUEST_TIMEOUT_MS = 2_000;
+/** And asks again first after about this. */
+export const RETRY_BACKOFF_MS = 50;
 const ADMIN_TIMEOUT_MS = 6_000;
+/** What alters bytes on their way to a reader, once; and how often in a row that may come about. */
+const ALTERING: readonly Family[] = ['flip', 'headerFlip', 'misdirectedRead'];
+const UNSOUND_MAX = 5;
 /** Topics that come and go; the first of them is never deleted. */
 const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
 
@@ -88,7 +97,7 @@ function addAsker(
     requestTimeoutMs: REQUEST_TIMEOUT_MS,
     timeoutMs: ADMIN_TIMEOUT_MS,
     attemptsMax: 3,
-    retryBackoffMs: 50,
+    retryBackoffMs: RETRY_BACKOFF_MS,
   };
   const options: PreparingOptions = { request, doneError, admin };
   const actor = addActor(world, clientId, 'client', PREPARING, options);
@@ -119,7 +128,7 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
         inFlightMax: producer.inFlightMax,
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
         deliveryTimeoutMs: producer.deliveryTimeoutMs,
-        retryBackoffMs: 50,
+        retryBackoffMs: RETRY_BACKOFF_MS,
         compression: producer.codec,
         createsTopics: false,
       },
@@ -133,6 +142,51 @@ export function addRepeater(world: World, observer: Observer, plan: Plan, fromUs
   if (plan.repeatEveryMs === null) return;
   const options: RepeatingOptions = { observer, bootstrap: bootstrapOf(plan, 0), everyMs: plan.repeatEveryMs };
   startAt(world, addActor(world, 'repeater', 'client', REPEATING, options), fromUs + 50_000);
+}
+
+/** Adds one who moves partitions, if the plan has any. */
+export function addMover(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  const { moveEveryMs, cluster, partitions } = plan;
+  if (moveEveryMs === null) return;
+  const options: MovingOptions = {
+    observer,
+    constant: TOPIC,
+    partitions,
+    nodes: cluster.nodes,
+    replicas: cluster.replicas,
+    replicasMin: cluster.inSyncMin,
+    everyMs: moveEveryMs,
+    admin: {
+      clientId: 'mover',
+      bootstrap: bootstrapOf(plan, 2),
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: ADMIN_TIMEOUT_MS,
+      attemptsMax: 2,
+      retryBackoffMs: RETRY_BACKOFF_MS,
+    },
+  };
+  startAt(world, addActor(world, 'mover', 'client', MOVING, options), fromUs + 60_000);
+}
+
+/** Adds one who changes the voters, if the plan has any. */
+export function addVoterChanger(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  const { changeVotersEveryMs, cluster } = plan;
+  if (changeVotersEveryMs === null) return;
+  const names = NODE_NAMES.slice(0, cluster.nodes);
+  const options: VotingOptions = {
+    observer,
+    listeners: new Map(names.map((host, at) => [at + 1, { name: 'CONTROLLER', host, port: CONTROLLER_PORT }])),
+    everyMs: changeVotersEveryMs,
+    admin: {
+      clientId: 'voter-changer',
+      bootstrap: bootstrapOf(plan, 1),
+      requestTimeoutMs: ADMIN_TIMEOUT_MS,
+      timeoutMs: 2 * ADMIN_TIMEOUT_MS,
+      attemptsMax: 1,
+      retryBackoffMs: RETRY_BACKOFF_MS,
+    },
+  };
+  startAt(world, addActor(world, 'voter-changer', 'client', VOTING, options), fromUs + 70_000);
 }
 
 /** Adds those who administer, if the plan has any. */
@@ -157,7 +211,7 @@ export function addAdministrators(world: World, observer: Observer, plan: Plan, 
         requestTimeoutMs: REQUEST_TIMEOUT_MS,
         timeoutMs: ADMIN_TIMEOUT_MS,
         attemptsMax,
-        retryBackoffMs: 50,
+        retryBackoffMs: RETRY_BACKOFF_MS,
       },
     };
     startAt(world, addActor(world, clientId, 'client', ADMINISTERING, options), fromUs + 25_000 + index * 1_000);
@@ -179,6 +233,7 @@ export function addReader(
     reader,
     mode,
     restMs: 2_500,
+    unsoundMax: plan.troubles.some(({ family }) => ALTERING.includes(family)) ? UNSOUND_MAX : 0,
     options: {
       clientId,
       bootstrap: bootstrapOf(plan, reader),
@@ -189,7 +244,7 @@ export function addReader(
       // A last reader is to see all that is committed, which the leader knows first.
       rack: mode === 'tail' && plan.cluster.hasRacks ? rackOf(plan, 2) : '',
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      retryBackoffMs: 50,
+      retryBackoffMs: RETRY_BACKOFF_MS,
     },
   };
   const actor = addActor(world, clientId, 'client', READING, options);

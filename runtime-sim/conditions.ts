@@ -3,12 +3,13 @@
  * it. They look at states and change nothing.
  */
 import type { PartitionImage } from '../core/metadata/image.ts';
+import { mapValues } from '../core/metadata/sharded-map.ts';
 import type { Actor } from './actor.ts';
 import { constantPartitions, newestImage, nodeOf } from './nodes.ts';
 
 /** Whether each partition is led by one of these nodes, which is up and serves. */
 export function areLed(nodes: readonly Actor[], core: readonly Actor[]): boolean {
-  return every(nodes, ({ leader }) => core.some((actor) => actor.isReady && nodeOf(actor)?.nodeId === leader));
+  return everywhere(nodes, ({ leader }) => core.some((actor) => actor.isReady && nodeOf(actor)?.nodeId === leader));
 }
 
 /** Whether all nodes are brokers that take part. */
@@ -20,12 +21,12 @@ export function takePart(nodes: readonly Actor[]): boolean {
 /** Whether each partition has all its replicas of these nodes in sync. */
 export function areInSync(nodes: readonly Actor[], core: readonly Actor[]): boolean {
   const ids = core.map((actor) => actor.actor + 1);
-  return every(nodes, ({ replicas, isr }) => replicas.every((id) => isr.includes(id) || !ids.includes(id)));
+  return everywhere(nodes, ({ replicas, isr }) => replicas.every((id) => isr.includes(id) || !ids.includes(id)));
 }
 
 /** Whether nobody waits for this node any more: it is in sync with no partition. */
 export function isGivenUp(nodes: readonly Actor[], lost: Actor): boolean {
-  return every(nodes, ({ isr }) => !isr.includes(lost.actor + 1));
+  return everywhere(nodes, ({ isr }) => !isr.includes(lost.actor + 1));
 }
 
 /** Whether each partition is led by the first of its replicas. */
@@ -41,6 +42,14 @@ export function isLeaderless(nodes: readonly Actor[]): boolean {
 /** Whether each partition has its replicas in different racks. */
 export function areSpread(nodes: readonly Actor[], rackOf: (nodeId: number) => string): boolean {
   return every(nodes, ({ replicas }) => new Set(replicas.map(rackOf)).size === replicas.length);
+}
+
+/** Of all topics: those that come and go lose a record too with the only node that is in sync. */
+function everywhere(nodes: readonly Actor[], isSo: (partition: PartitionImage) => boolean): boolean {
+  const image = newestImage(nodes);
+  if (image === null || constantPartitions(nodes).length === 0) return false;
+  for (const { partitions } of mapValues(image.topics.byId)) if (!partitions.every(isSo)) return false;
+  return true;
 }
 
 function every(nodes: readonly Actor[], isSo: (partition: PartitionImage) => boolean): boolean {

@@ -27,6 +27,8 @@ export const SITE = {
   client: 16,
   netTail: 17,
   pairs: 18,
+  betrayal: 19,
+  flip: 20,
 } as const;
 
 /** One of SITE. */

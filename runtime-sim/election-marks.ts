@@ -1,6 +1,7 @@
 /**
- * Notes how leaders came to lead: from the in-sync set as a rule, and rarely otherwise. Each kind is a mark, so that a
- * sweep says whether it has seen it. Looks at images as the nodes apply them, and changes nothing.
+ * Notes how leaders came to lead: from the in-sync set as a rule, and rarely otherwise; and how partitions moved. Each
+ * kind is a mark, so that a sweep says whether it has seen it. Looks at images as the nodes apply them, and changes
+ * nothing.
  *
  * Which leads began by an unclean election is remembered, for whoever judges what was lost by it. Nothing was lost by
  * the election of the last known leader: it was in sync, and what it had acknowledged was on its disk.
@@ -8,6 +9,7 @@
 import type { MetadataImage, PartitionImage } from '../core/metadata/image.ts';
 import { topicById } from '../core/metadata/image.ts';
 import { mapValues } from '../core/metadata/sharded-map.ts';
+import { moveMarks } from './move-marks.ts';
 
 /** The newest image that was looked at. */
 export interface ElectionNotes {
@@ -40,6 +42,7 @@ export function noteElections(notes: ElectionNotes, after: MetadataImage, reache
       const earlier = known[index];
       if (earlier === undefined || earlier === partition) continue;
       const mark = markOf(earlier, partition);
+      for (const move of moveMarks(earlier, partition)) reached(move);
       if (mark === null) continue;
       reached(mark);
       if (mark === UNCLEAN) notes.unclean.add(leadKey(id, index, partition.leaderEpoch));

@@ -2,8 +2,9 @@
  * What a simulated disk holds of a log, read from its bytes and not from what a node believes.
  *
  * Either as its node would read it now, or *for sure*: what every power loss leaves, the durable bytes of files whose
- * names are durable. Each file is looked through once; a cut, or a crash, makes it be looked through again. Reads
- * disks, and changes nothing.
+ * names are durable. Each file is looked through once; a cut, or a crash, makes it be looked through again. So is each
+ * folder, until a name in it changes: a log of many segments is asked after with every step. Reads disks, and changes
+ * nothing.
  */
 import { fileText, LOG_STARTS, parseCheckpoint } from '../core/broker/checkpoints/files.ts';
 import { LOG_SUFFIX, offsetOf } from '../core/log/names.ts';
@@ -25,16 +26,33 @@ interface Scan {
   readonly epochs: number[];
 }
 
+/** A file of batches, and where they begin. */
+interface SegmentFile {
+  readonly base: number;
+  readonly file: Inode;
+}
+
+/** The files of batches of one folder, as they were after so many changes of its names. */
+interface Listing {
+  readonly changes: number;
+  readonly segments: readonly SegmentFile[];
+}
+
 /** What was looked through. */
 export interface Scans {
   readonly files: Map<Inode, Scan>;
   /** By name of a file: where the segment begins whose batches it holds; -1 for any other. */
   readonly bases: Map<string, number>;
+  /** What folders show, and what is durable of it. */
+  readonly shown: Map<Folder, Listing>;
+  readonly durable: Map<Folder, Listing>;
+  /** By path: the names on the way. */
+  readonly paths: Map<string, readonly string[]>;
 }
 
 /** Nothing was looked through. */
 export function createScans(): Scans {
-  return { files: new Map(), bases: new Map() };
+  return { files: new Map(), bases: new Map(), shown: new Map(), durable: new Map(), paths: new Map() };
 }
 
 /** What there is of one log. */
@@ -61,9 +79,9 @@ export function heldOf(scans: Scans, place: Place, offset: number, begin = -1): 
   let end = -1;
   let lastEpoch = -1;
   let epoch = -1;
-  for (const { base, file } of segmentsOf(scans, namesOf(place))) {
+  for (const { base, file } of segmentsIn(scans, place)) {
     // What lies behind a gap is given up when the log is opened, but for a gap in what was deleted.
-    if (end >= 0 && base !== end && base > Math.max(begin, keptStart(place))) break;
+    if (end >= 0 && base !== end && base > Math.max(begin, keptStart(scans, place))) break;
     end = base;
     const scan = scanOf(scans, file, place.life);
     const count = place.isForSure ? countBelow(scan.ends, file.durable.shared) : scan.ends.length;
@@ -73,22 +91,36 @@ export function heldOf(scans: Scans, place: Place, offset: number, begin = -1): 
     lastEpoch = scan.epochs[count - 1] as number;
   }
   // A log that begins anew where its leader's does has no files, and is whole from there on.
-  if (end < offset) end = Math.max(end, keptStart(place));
+  if (end < offset) end = Math.max(end, keptStart(scans, place));
   return { end: Math.max(0, end), lastEpoch, epoch: end < offset ? -1 : epoch };
 }
 
 /** Where a log is said to begin, for all records below were deleted; -1 where that is not said. */
-function keptStart({ disk, folder, isForSure }: Place): number {
+function keptStart({ paths }: Scans, { disk, folder, isForSure }: Place): number {
   const slash = folder.lastIndexOf('/');
-  const file = namesOf({ disk, life: 0, folder: folder.slice(0, slash), isForSure }).get(LOG_STARTS);
+  const file = namesOf(paths, { disk, life: 0, folder: folder.slice(0, slash), isForSure }).get(LOG_STARTS);
   if (file === undefined || isFolder(file)) return -1;
   const starts = parseCheckpoint(fileText(readContent(file.content, 0, file.content.size)));
   return starts === 'malformed' ? -1 : (starts.get(folder.slice(slash + 1)) ?? -1);
 }
 
-/** The files of batches, in their order, in which they mostly are. */
-function segmentsOf({ bases }: Scans, names: ReadonlyMap<string, Entry>): { base: number; file: Inode }[] {
-  const segments: { base: number; file: Inode }[] = [];
+const NO_SEGMENTS: readonly SegmentFile[] = [];
+
+/** The files of batches in a folder, in their order. */
+function segmentsIn(scans: Scans, place: Place): readonly SegmentFile[] {
+  const folder = folderOf(scans.paths, place);
+  if (folder === null) return NO_SEGMENTS;
+  const listings = place.isForSure ? scans.durable : scans.shown;
+  const known = listings.get(folder);
+  if (known?.changes === folder.changes) return known.segments;
+  const segments = segmentsOf(scans, place.isForSure ? folder.durable : folder.entries);
+  listings.set(folder, { changes: folder.changes, segments });
+  return segments;
+}
+
+/** The same of names, which mostly are in their order. */
+function segmentsOf({ bases }: Scans, names: ReadonlyMap<string, Entry>): readonly SegmentFile[] {
+  const segments: SegmentFile[] = [];
   let last = -1;
   let isInOrder = true;
   for (const [name, file] of names) {
@@ -105,7 +137,7 @@ function segmentsOf({ bases }: Scans, names: ReadonlyMap<string, Entry>): { base
 /** What a member of the quorum has of the metadata log: a checkpoint stands for all that it holds. */
 export function heldOfQuorum(scans: Scans, place: Place, offset: number): Held {
   let newest: Held = { end: -1, lastEpoch: -1, epoch: -1 };
-  for (const [name, file] of namesOf(place)) {
+  for (const [name, file] of namesOf(scans.paths, place)) {
     const id = checkpointOf(name);
     if (id === null || isFolder(file) || (place.isForSure && isDirty(file)) || id.endOffset <= newest.end) continue;
     newest = { end: id.endOffset, lastEpoch: id.epoch, epoch: id.endOffset === offset ? id.epoch : -1 };
@@ -117,7 +149,7 @@ export function heldOfQuorum(scans: Scans, place: Place, offset: number): Held {
 
 /** What a disk says of a voter for sure; null where nothing can be read. `folder` is the metadata log's. */
 export function keptVote(disk: Disk, folder: string): QuorumState | null {
-  const file = namesOf({ disk, life: 0, folder, isForSure: true }).get(QUORUM_STATE_NAME);
+  const file = namesOf(new Map(), { disk, life: 0, folder, isForSure: true }).get(QUORUM_STATE_NAME);
   if (file === undefined || isFolder(file)) return null;
   const state = decodeQuorumState(readContent(file.content, 0, file.content.size));
   return typeof state === 'string' ? null : state;
@@ -125,16 +157,25 @@ export function keptVote(disk: Disk, folder: string): QuorumState | null {
 
 const NOTHING: ReadonlyMap<string, Entry> = new Map();
 
-function namesOf({ disk, folder, isForSure }: Place): ReadonlyMap<string, Entry> {
-  const names = (of: Folder): ReadonlyMap<string, Entry> => (isForSure ? of.durable : of.entries);
+function namesOf(paths: Scans['paths'], place: Place): ReadonlyMap<string, Entry> {
+  const folder = folderOf(paths, place);
+  if (folder === null) return NOTHING;
+  return place.isForSure ? folder.durable : folder.entries;
+}
+
+function folderOf(paths: Scans['paths'], { disk, folder, isForSure }: Place): Folder | null {
+  let names = paths.get(folder);
+  if (names === undefined) {
+    names = folder.split('/').filter((name) => name !== '');
+    paths.set(folder, names);
+  }
   let found: Folder = disk.tree.root;
-  for (const name of folder.split('/')) {
-    if (name === '') continue;
-    const next = names(found).get(name);
-    if (next === undefined || !isFolder(next)) return NOTHING;
+  for (const name of names) {
+    const next: Entry | undefined = (isForSure ? found.durable : found.entries).get(name);
+    if (next === undefined || !isFolder(next)) return null;
     found = next;
   }
-  return names(found);
+  return found;
 }
 
 /** How many of ascending numbers are at most `limit`. */

@@ -2,7 +2,7 @@
  * Whether what a log keeps beside its batches is what its batches say: the leader epoch of each, and the last batch of
  * each producer. Read from the simulated disk byte by byte, when a node has come to serve, and at the end of a run.
  *
- * A log in which the disk has rotted something is passed over: there nobody knows what the batches said.
+ * A log in which the disk has damaged something is passed over: there nobody knows what the batches said.
  */
 import type { Node } from '../core/broker/node.ts';
 import { assert } from '../core/lib/assert.ts';
@@ -45,7 +45,7 @@ export function checkLogs(node: Node, disk: Disk, mayLose: boolean): void {
     for (const partition of partitions) {
       if (partition === null) continue;
       const { log, phase } = partition;
-      const isRotten = disk.rot.some(({ path }) => path.startsWith(`${log.folder}/`));
+      const isRotten = disk.damages.some(({ path }) => path.startsWith(`${log.folder}/`));
       if (phase === 'log' && isQuiet(log) && !isRotten) checkBatches(log, disk, mayLose);
     }
   }

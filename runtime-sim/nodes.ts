@@ -2,18 +2,22 @@
  * The nodes of a run: what they are configured with, and what an onlooker may know of them. The host of node N is
  * called node-N, and N - 1 is its actor.
  */
-import { checkNode } from '../core/broker/check.ts';
+import { BOOTSTRAP_PATH, formattedFiles } from '../core/broker/boot/format.ts';
+import { checkFinished, checkNode } from '../core/broker/check.ts';
+import { META_PROPERTIES, randomUuid } from '../core/broker/checkpoints/files.ts';
+import { ownVoter } from '../core/broker/control/roles.ts';
 import { createNode, type Node, nodeDeadlineMs, stepNode } from '../core/broker/node.ts';
 import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { type MetadataImage, type PartitionImage, topicByName } from '../core/metadata/image.ts';
 import { type Actor, asAnyMachine } from './actor.ts';
-import { NODE_NAMES, PORT, rackOf, TOPIC } from './casting.ts';
+import { CONTROLLER_PORT, NODE_NAMES, PORT, rackOf, TOPIC } from './casting.ts';
+import { wallMs } from './clock.ts';
+import { below, SITE } from './dice.ts';
+import { putFile } from './disk/disk.ts';
 import type { Plan, Target } from './scenario.ts';
 import { addActor, type World } from './world.ts';
 
-/** Where nodes of a cluster listen for each other's controllers. */
-const CONTROLLER_PORT = 9093;
 /** Sends readers to replicas in their rack. */
 const RACK_AWARE = 'org.apache.kafka.common.replica.RackAwareReplicaSelector';
 /** Of every simulated cluster. */
@@ -23,8 +27,16 @@ const NODE = asAnyMachine<Node, NodeConfig>({
   create: createNode,
   step: stepNode,
   deadlineMs: nodeDeadlineMs,
-  check: checkNode,
+  check: checkStepped,
 });
+
+/** The whole of a node is checked after one in so many of its steps: each checks by itself what it has touched. */
+const STEPS_PER_CHECK = 4;
+
+function checkStepped(node: Node): void {
+  if (node.stepsCount % STEPS_PER_CHECK === 0) checkNode(node);
+  else checkFinished(node);
+}
 
 /** Adds the nodes, which are not started yet. They are the first actors. */
 export function addNodes(world: World, plan: Plan): Actor[] {
@@ -32,8 +44,31 @@ export function addNodes(world: World, plan: Plan): Actor[] {
   for (let nodeId = 1; nodeId <= plan.cluster.nodes; nodeId++) {
     nodes.push(addActor(world, nameOf(nodeId), 'node', NODE, nodeConfig(plan, nodeId)));
   }
+  if (plan.cluster.namesDirectories) formatDisks(world, nodes);
   return nodes;
 }
+
+/** Does what an operator does before the first start who names the first voters: each directory says who they are. */
+function formatDisks(world: World, nodes: readonly Actor[]): void {
+  const directories = nodes.map(({ actor }) => {
+    return randomUuid(
+      Uint8Array.from({ length: 16 }, () => below(world.dice, SITE.entropy, actor, 256)),
+      0,
+    );
+  });
+  const configs = nodes.map(({ options }) => options as NodeConfig);
+  const voters = configs.map((config, index) => ownVoter(config, directories[index] as string));
+  nodes.forEach(({ disk, clock }, index) => {
+    if (disk === null) throw new Error('a node has a disk');
+    const [config, directory] = [configs[index] as NodeConfig, directories[index] as string];
+    const files = formattedFiles(config, CLUSTER_ID, directory, wallMs(clock, 0), voters);
+    if (files.checkpoint !== null) putFile(disk, `${FOLDER}/${BOOTSTRAP_PATH}`, files.checkpoint);
+    putFile(disk, `${FOLDER}/${META_PROPERTIES}`, files.metaProperties);
+  });
+}
+
+/** Where each node keeps everything. */
+const FOLDER = '/data';
 
 function nameOf(nodeId: number): string {
   const name = NODE_NAMES[nodeId - 1];
@@ -46,7 +81,7 @@ function nodeConfig(plan: Plan, nodeId: number): NodeConfig {
   const texts = new Map([
     ['node.id', String(nodeId)],
     ['listeners', `PLAINTEXT://${name}:${PORT}`],
-    ['log.dirs', '/data'],
+    ['log.dirs', FOLDER],
   ]);
   if (plan.cluster.nodes === 1) texts.set('tidemark.topics', `${TOPIC}:${plan.partitions}`);
   else for (const [key, text] of clusterTexts(plan, name)) texts.set(key, text);
@@ -60,13 +95,20 @@ function nodeConfig(plan: Plan, nodeId: number): NodeConfig {
 
 function clusterTexts({ cluster }: Plan, name: string): [string, string][] {
   const names = NODE_NAMES.slice(0, cluster.nodes);
+  const servers = names.map((one) => `${one}:${CONTROLLER_PORT}`);
+  const quorum: [string, string][] = cluster.namesDirectories
+    ? [
+        ['controller.quorum.bootstrap.servers', servers.join(',')],
+        ['controller.quorum.auto.join.enable', 'true'],
+      ]
+    : [['controller.quorum.voters', servers.map((server, index) => `${index + 1}@${server}`).join(',')]];
   return [
     ['process.roles', 'broker,controller'],
     ['cluster.id', CLUSTER_ID],
     ['listeners', `PLAINTEXT://${name}:${PORT},CONTROLLER://${name}:${CONTROLLER_PORT}`],
     ['controller.listener.names', 'CONTROLLER'],
     ['listener.security.protocol.map', 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT'],
-    ['controller.quorum.voters', names.map((one, index) => `${index + 1}@${one}:${CONTROLLER_PORT}`).join(',')],
+    ...quorum,
     ['default.replication.factor', String(cluster.replicas)],
     ['min.insync.replicas', String(cluster.inSyncMin)],
   ];

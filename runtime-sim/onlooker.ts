@@ -121,7 +121,7 @@ function judge({ judge: memory, complained }: Onlooker, history: History, sight:
   const found = seeReplica(memory, sight);
   if (found === null || complained.has(found.checker)) return;
   complained.add(found.checker);
-  complain(history, found);
+  complain(history, { ...found, log: sight.log });
 }
 
 function raftOf({ controller }: Node): Raft | null {
@@ -138,7 +138,7 @@ function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
   const isLeader = raft.lead !== null;
   const { offset: end, epoch: endEpoch } = logEnd(raft);
   const at = { start: log.start, end, endEpoch, highWatermark, atUs: -1, lossy: -1 };
-  return { log: METADATA, node: node.nodeId, life, isLeader, epoch, isEpochKept: true, ...at };
+  return { log: METADATA, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
 }
 
 function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
@@ -149,7 +149,7 @@ function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
   const { start, end } = log;
   const at = { start, end, endEpoch: epochAt(log.epochs, end - 1), highWatermark, atUs: -1, lossy: -1 };
   const name = `${topic.name}-${index} (${topic.id})`;
-  return { log: name, node: node.nodeId, life, isLeader, epoch, isEpochKept: false, ...at };
+  return { log: name, node: node.nodeId, life, stay: log.owner, isLeader, epoch, isEpochKept: false, ...at };
 }
 
 /** The partition, in the history, if its present lead began by an unclean election that was allowed; else -1. */
@@ -192,14 +192,23 @@ function sightsOf(onlooker: Onlooker, node: Node, life: number, isEnd: boolean):
 /** An epoch that no log reaches. */
 const LATEST = Number.POSITIVE_INFINITY;
 
-/** Compares what lies on the disks of all nodes that are up. At the end every log has been cut that had to be. */
-export function compareAll(onlooker: Onlooker, history: History, nodes: readonly Actor[], isEnd: boolean): void {
+/**
+ * Compares what lies on the disks of all nodes that are up, but for logs of which bytes are known to be damaged. At the
+ * end every log has been cut that had to be.
+ */
+export function compareAll(
+  onlooker: Onlooker,
+  history: History,
+  nodes: readonly Actor[],
+  isEnd: boolean,
+  isDamaged: (node: number, log: string) => boolean = () => false,
+): void {
   const byLog = new Map<string, ReplicaBytes[]>();
   for (const actor of nodes) {
     const node = nodeOf(actor);
     if (node === null || actor.disk === null) continue;
     for (const sight of sightsOf(onlooker, node, actor.life, isEnd)) {
-      if (sight.highWatermark <= 0) continue;
+      if (sight.highWatermark <= 0 || isDamaged(sight.node, sight.log)) continue;
       const folder = folderOf(node, sight.log);
       const batches = batchesOf(actor.disk, folder, sight);
       const list = byLog.get(sight.log) ?? [];
@@ -213,7 +222,7 @@ export function compareAll(onlooker: Onlooker, history: History, nodes: readonly
       const found = first === undefined ? null : compareReplicas(log, first, other);
       if (found === null || onlooker.complained.has(found.checker)) continue;
       onlooker.complained.add(found.checker);
-      complain(history, found);
+      complain(history, { ...found, log });
     }
   }
 }

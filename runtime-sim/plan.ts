@@ -13,7 +13,10 @@ const ENTITY = {
   settings: 500,
   administration: 700,
   repeating: 750,
+  moving: 760,
+  voting: 770,
   cluster: 800,
+  directories: 801,
 } as const;
 
 /** So many partitions more, the last of the constant topic, to which hardly anybody writes: they must be well too. */
@@ -53,10 +56,14 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
   return {
     scenario: scenario.name,
     durationMs,
+    isUnlimited: scenario.isUnlimited === true,
     cluster,
     partitions: drawn(dice, ENTITY.shape, workload.partitions) + (cluster.nodes > 1 ? RESTING : 0),
     producers,
     repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
+    moveEveryMs: workload.moveEveryMs === undefined ? null : drawn(dice, ENTITY.moving, workload.moveEveryMs),
+    changeVotersEveryMs:
+      workload.changeVotersEveryMs === undefined ? null : drawn(dice, ENTITY.voting, workload.changeVotersEveryMs),
     administration: drawAdministration(dice, scenario),
     settings: scenario.settings.map(
       (choice, index) => [choice.name, pick(dice, SITE.settings, ENTITY.settings + index, choice.values)] as const,
@@ -69,23 +76,28 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
   };
 }
 
+function drawCluster(dice: Dice, { cluster, workload }: Scenario): ClusterPlan {
+  if (cluster === undefined) return ALONE;
+  const { nodes, replicas, inSyncMin, allowsUnclean = false } = cluster;
+  const tailPpm = pick(dice, SITE.plan, ENTITY.cluster, cluster.tailPpm);
+  const hasRacks = cluster.racks !== undefined || chance(dice, SITE.plan, ENTITY.cluster, 500_000);
+  // Voters can only change where the log says who they are.
+  const mustName = workload.changeVotersEveryMs !== undefined;
+  const mayName = cluster.mayNameDirectories === true && chance(dice, SITE.plan, ENTITY.directories, 500_000);
+  const drawn = { tailPpm, namesDirectories: mustName || mayName, hasRacks };
+  return { nodes, replicas, inSyncMin, allowsUnclean, ...drawn, racks: cluster.racks ?? nodes };
+}
+
 const ALONE: ClusterPlan = {
   nodes: 1,
   replicas: 1,
   inSyncMin: 1,
   allowsUnclean: false,
   tailPpm: 0,
+  namesDirectories: false,
   hasRacks: false,
   racks: 1,
 };
-
-function drawCluster(dice: Dice, { cluster }: Scenario): ClusterPlan {
-  if (cluster === undefined) return ALONE;
-  const { nodes, replicas, inSyncMin, allowsUnclean = false } = cluster;
-  const tailPpm = pick(dice, SITE.plan, ENTITY.cluster, cluster.tailPpm);
-  const hasRacks = cluster.racks !== undefined || chance(dice, SITE.plan, ENTITY.cluster, 500_000);
-  return { nodes, replicas, inSyncMin, allowsUnclean, tailPpm, hasRacks, racks: cluster.racks ?? nodes };
-}
 
 function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerPlan {
   const { workload } = scenario;

@@ -6,34 +6,56 @@
  * good, nodes that are down are started, and must serve; of several nodes all replicas must come into sync. Then, in
  * about half of the seeds, one of three nodes goes for ever, in one of several ways: the others must do without. Quiet:
  * clients send nothing more, and every send must be answered within a bound. Audit: fresh readers read every partition
- * from start to end; what they see is the truth that the history is judged by, and the replicas are compared.
+ * from start to end; what they see is the truth that the history is judged by, and the replicas are compared. A run
+ * without limits ends otherwise (`beyond.ts`).
  */
+
+import { silenceMs } from '../core/client/cluster.ts';
+import { wholeNodes } from '../core/verify/excuses.ts';
 import type { Complaint } from '../core/verify/history.ts';
-import type { Actor, AnyMachine } from './actor.ts';
-import { addAdministrators, addPreparer, addProducers, addReader, addRepeater, REQUEST_TIMEOUT_MS } from './casting.ts';
+import type { Actor } from './actor.ts';
+import { endBeyond } from './beyond.ts';
+import {
+  addAdministrators,
+  addMover,
+  addPreparer,
+  addProducers,
+  addReader,
+  addRepeater,
+  addVoterChanger,
+  REQUEST_TIMEOUT_MS,
+  RETRY_BACKOFF_MS,
+} from './casting.ts';
 import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
+import { checkFolders } from './folder-check.ts';
+import { nodeIdOf } from './holdings.ts';
 import { checkLogs } from './log-check.ts';
 import { cut } from './network/trouble.ts';
 import { nodeOf } from './nodes.ts';
-import { compareAll } from './onlooker.ts';
 import { pauseActor } from './pause.ts';
-import { late, type Run, runOn } from './running.ts';
+import { compareReplicas, late, type Run, runOn, stopWorking } from './running.ts';
 import type { Plan, ScriptStep } from './scenario.ts';
 import { playScript } from './script.ts';
 import { beginTroubles, healAll } from './trouble/fire.ts';
 import { ADMINISTERING, isAdministeringDone } from './workload/administering.ts';
+import { isMovingDone, MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';
-import { PRODUCING } from './workload/producing.ts';
 import { isReadingDone } from './workload/reading.ts';
-import { REPEATING } from './workload/repeating.ts';
+import { isVotingDone, VOTING } from './workload/voting.ts';
 import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
+/** What nodes that are well need for all that a send takes. */
+const SERVICE_MS = 1_000;
 /** Served again at the latest so long after the world is healed. */
 const RECOVERY_MAX_MS = 10_000;
 /** A cluster that comes up for the first time has its topic at the latest after so long. */
 const FORMING_MAX_MS = 15_000;
+/** Partitions have arrived at the latest so long after the last of them was sent somewhere. */
+const MOVED_MAX_MS = 20_000;
+/** All nodes vote again at the latest so long after all nodes serve. */
+const VOTING_MAX_MS = 20_000;
 /** All replicas are in sync at the latest so long after all nodes serve. */
 const IN_SYNC_MAX_MS = 20_000;
 /**
@@ -47,8 +69,6 @@ const HEALED_WORK_MS = 3_000;
 const ANSWER_MAX_MS = 30_000;
 /** A final reader is through after so long. */
 const AUDIT_MAX_MS = 60_000;
-/** The machines of those who are asked to stop before the logs are read. */
-const WORKING: readonly AnyMachine[] = [PRODUCING, ADMINISTERING, REPEATING];
 
 /** Plays all parts; what ended it early, or null. */
 export function play(run: Run, script: readonly ScriptStep[]): Complaint | null {
@@ -60,6 +80,7 @@ export function play(run: Run, script: readonly ScriptStep[]): Complaint | null 
     const broken = script.length > 0 ? playScript(run, script) : null;
     if (broken !== null) return broken;
     if (script.length === 0) runOn(run, plan.durationMs);
+    if (plan.isUnlimited) return endBeyond(run);
     for (const number of run.held) {
       const actor = actorOf(world, number);
       if (actor.down !== null) startAt(world, actor, world.nowUs);
@@ -80,16 +101,13 @@ export function play(run: Run, script: readonly ScriptStep[]): Complaint | null 
     runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
     return finish(run, servedUs);
   } catch (thrown) {
-    return raised(thrown);
+    return raised(run, thrown);
   }
 }
 
 function finish(run: Run, servedUs: number): Complaint | null {
   const { world, hooks, observer } = run;
-  for (const actor of world.actors) {
-    const isWorking = WORKING.includes(actor.machine);
-    if (isWorking) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
-  }
+  stopWorking(run);
   if (!runUntil(world, world.nowUs + ANSWER_MAX_MS * 1000, hooks, () => isQuiet(run))) {
     const open = `${observer.openSends} sends and ${observer.openAdministrations} questions of administrators`;
     return late('unanswered', `${open} had no answer ${ANSWER_MAX_MS} ms after the last of them`);
@@ -122,17 +140,37 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addReader(world, observer, plan, 1, 'tail', fromUs + 30_000);
   addReader(world, observer, plan, 2, 'replay', fromUs + 40_000);
   addRepeater(world, observer, plan, fromUs);
+  addMover(world, observer, plan, fromUs);
+  addVoterChanger(world, observer, plan, fromUs);
+}
+
+/** Whoever changes the voters sees to it that all nodes vote. Whether they do in time. */
+function settleVoters(run: Run): boolean {
+  const changers = run.world.actors.filter(({ machine }) => machine === VOTING);
+  if (changers.length === 0) return true;
+  runOn(run, VOTING_MAX_MS, () => changers.every(({ down }) => down === null));
+  for (const changer of changers) inputAt(run.world, changer, { kind: 'stop' }, run.world.nowUs);
+  return runOn(run, VOTING_MAX_MS, () => changers.every(({ state }) => state !== undefined && isVotingDone(state)));
 }
 
 /** All replicas come into sync; then perhaps one node goes for ever. */
 function settle(run: Run): Complaint | null {
   const { nodes, world } = run;
+  if (!settleVoters(run)) {
+    return late('not-voting', `not all nodes voted again ${VOTING_MAX_MS} ms after every node served`);
+  }
+  if (!settleMoves(run)) {
+    const sentence = `partitions were still on their way ${MOVED_MAX_MS} ms after every node served`;
+    return late('not-moved', `${sentence}: ${partitionsText(nodes)}`);
+  }
   if (!runOn(run, IN_SYNC_MAX_MS, () => areLed(nodes, nodes) && areInSync(nodes, nodes))) {
     const sentence = `replicas were not all in sync ${IN_SYNC_MAX_MS} ms after every node served`;
     return late('not-in-sync', `${sentence}: ${partitionsText(nodes)}`);
   }
   tellLine(world, 'world', `is in sync: ${partitionsText(nodes)}`);
   if (nodes.length < 3 || !chance(world.dice, SITE.pairs, 7, 500_000)) return null;
+  // Who has lost a disk's bytes may not lose a node on top.
+  if (wholeNodes(run.keeper.excuses, nodes.map(nodeIdOf)).length < nodes.length) return null;
   const lost = pick(world.dice, SITE.pairs, 7, nodes);
   loseForEver(run, lost);
   const core = nodes.filter((actor) => actor !== lost);
@@ -141,14 +179,26 @@ function settle(run: Run): Complaint | null {
   return late('not-led', `${sentence}: ${partitionsText(nodes)}`);
 }
 
+/** Whoever moves partitions sends them to where they are to stay. Whether they have arrived in time. */
+function settleMoves(run: Run): boolean {
+  const movers = run.world.actors.filter(({ machine }) => machine === MOVING);
+  if (movers.length === 0) return true;
+  // One that is being started again would not hear it.
+  runOn(run, MOVED_MAX_MS, () => movers.every(({ down }) => down === null));
+  for (const mover of movers) inputAt(run.world, mover, { kind: 'stop' }, run.world.nowUs);
+  return runOn(run, MOVED_MAX_MS, () => movers.every(({ state }) => state !== undefined && isMovingDone(state)));
+}
+
 /** Actors that may still be added. */
 const LATER_MAX = 8;
 
 /** One node dies, stands still, or is cut off, and stays so. */
-function loseForEver({ world, hooks, held }: Run, lost: Actor): void {
+function loseForEver(run: Run, lost: Actor): void {
+  const { world, hooks, held } = run;
   held.add(lost.actor);
   const way = pick(world.dice, SITE.pairs, 8, ['crash', 'powerLoss', 'pause', 'cut'] as const);
   tellLine(world, lost.name, `is lost for good: ${way}`);
+  run.isOneSilent = way !== 'crash';
   if (way === 'pause') pauseActor(world, lost);
   else if (way !== 'cut') crashActor(world, lost, way === 'powerLoss', hooks);
   else {
@@ -167,15 +217,16 @@ function isQuiet({ world, observer }: Run): boolean {
 }
 
 /**
- * What was asked when all was well must have been done. A topic that comes and goes may just have been gone. Of a
- * partition that rests a client may still know a leader that stands still: it hears of another one only by asking, and
- * may have given up by then.
+ * What was asked when all was well must have been done. A topic that comes and goes may just have been gone. Where a
+ * node keeps silent for good a client may ask it once more, for it finds that out only by asking; and one that has less
+ * time than that takes may have given up by then.
  */
-function notServed({ history, plan }: Run, servedUs: number): Complaint | null {
+function notServed({ history, isOneSilent }: Run, servedUs: number): Complaint | null {
   const { sends, operations, partitions } = history;
-  const resting = plan.cluster.nodes > 1 ? plan.partitions - 1 : -1;
+  const options = { requestTimeoutMs: REQUEST_TIMEOUT_MS, retryBackoffMs: RETRY_BACKOFF_MS };
+  const leastMs = isOneSilent ? silenceMs(options) + SERVICE_MS : 0;
   for (const send of sends) {
-    const isExcused = partitions[send.partition]?.isSlot === true || send.partition === resting;
+    const isExcused = partitions[send.partition]?.isSlot === true || send.patienceMs < leastMs;
     if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isExcused) continue;
     return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
   }
@@ -187,29 +238,31 @@ function notServed({ history, plan }: Run, servedUs: number): Complaint | null {
 }
 
 function audit(run: Run): Complaint | null {
-  const { world, hooks, observer, plan, nodes, onlooker, history } = run;
+  const { world, hooks, observer, plan, nodes } = run;
   const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
   const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
   const isRead = runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone);
-  if (nodes.length > 1) compareAll(onlooker, history, nodes, true);
+  if (nodes.length > 1) compareReplicas(run, true);
   if (isRead) checkDisks(run);
   return isRead ? null : late('unreadable', `the logs could not be read to their ends within ${AUDIT_MAX_MS} ms`);
 }
 
-/** The logs of nodes that are up, once more at the end. */
+/** The logs and the folders of nodes that are up, once more at the end. */
 function checkDisks({ world, nodes, elections }: Run): void {
   if (!world.checks) return;
   for (const actor of nodes) {
     const node = nodeOf(actor);
-    if (node !== null && actor.disk !== null && actor.down === null)
-      checkLogs(node, actor.disk, elections.isUncleanAllowed);
+    if (node === null || actor.disk === null || actor.down !== null) continue;
+    checkLogs(node, actor.disk, elections.isUncleanAllowed);
+    checkFolders(node, actor.disk);
   }
 }
 
-function raised(thrown: unknown): Complaint {
+function raised({ world }: Run, thrown: unknown): Complaint {
   if (thrown instanceof EndlessError) return late('endless', thrown.message);
   const error = thrown instanceof Error ? thrown : new Error('something that is no error was thrown');
   const isAssertion = error.name === 'AssertionError';
   const sentence = isAssertion ? error.message : `${error.name}: ${error.message}`;
-  return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence };
+  const node = world.actors[world.stepping]?.role === 'node' ? world.stepping + 1 : -1;
+  return { checker: isAssertion ? 'assertion' : 'exception', promise: 0, partition: -1, sentence, node };
 }

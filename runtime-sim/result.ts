@@ -11,6 +11,10 @@ export interface RunResult {
   readonly verdict: 'ok' | 'excused' | 'failed';
   readonly violations: readonly Violation[];
   readonly excused: readonly Violation[];
+  /**
+   * Of a run without limits: what was done to disks and network that lies beyond the contract, as far as it excuses.
+   */
+  readonly excuses: readonly string[];
   /** Of every input and effect, sixteen hexadecimal digits. */
   readonly hash: string;
   readonly plan: Plan;

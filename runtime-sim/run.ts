@@ -4,15 +4,18 @@
  * Here a world is made for the plan that the seed draws, and what became of it is concluded; `play.ts` has the parts of
  * a run. Nothing is kept from one run to the next.
  */
-import { judge } from '../core/verify/checkers.ts';
+import { judge, type Violation } from '../core/verify/checkers.ts';
+import { sortByExcuse } from '../core/verify/excuses.ts';
 import { complain, createHistory, type History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
 import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
+import { createKeeper, isSpoilt, noteDamages, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
+import { noteEnd } from './holdings.ts';
 import { checkLead } from './lead-check.ts';
 import { beginNodeChecks, checkAfterStep, createNodeChecks } from './node-checks.ts';
 import { addNodes, findTarget, nodeOf } from './nodes.ts';
@@ -27,8 +30,10 @@ import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fi
 import { END, type Troubles } from './trouble/troubles.ts';
 import { createWitness, type Scene, takeAcknowledged, testify } from './witness.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
+import { forgetMoves, MOVING } from './workload/moving.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
+import { forgetVotes, VOTING } from './workload/voting.ts';
 import { createWorld, type Hooks, startAt, tellLine } from './world.ts';
 
 /** What to run. */
@@ -69,6 +74,9 @@ function prepare(options: RunOptions, plan: Plan): Run {
   const reached = (mark: string): void => world.env.reached(mark);
   const observer = createObserver(history, world, reached, (send) => takeAcknowledged(sceneOf(run), send));
   const nodes = addNodes(world, plan);
+  const elections = createElectionNotes(plan.cluster.allowsUnclean);
+  const onlooker = createOnlooker(history, elections);
+  const keeper = createKeeper(nodes, onlooker, plan.cluster.inSyncMin);
   const troubles: Troubles = {
     plan,
     nodes: nodes.map(({ actor }) => actor),
@@ -79,8 +87,11 @@ function prepare(options: RunOptions, plan: Plan): Run {
     endings: new Map(),
     nextEnd: END,
     find: (target) => findTarget(nodes, target),
+    keeper,
+    copies: new Map(),
     onRot: (path) => noteRot(history, path),
-    onHold: (isHeld) => noteHold(history, world.nowUs, isHeld),
+    onHold: (isHeld) => noteSpan(history.holds, world.nowUs, isHeld),
+    onFull: (isFull) => noteSpan(history.fulls, world.nowUs, isFull),
   };
   const hooks: Hooks = {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
@@ -94,15 +105,17 @@ function prepare(options: RunOptions, plan: Plan): Run {
   }
   if (nodes.length === 1) addClients(world, observer, plan, 0);
   const checks = nodes.map(createNodeChecks);
-  const elections = createElectionNotes(plan.cluster.allowsUnclean);
   const cast = {
     nodes,
     checks,
-    onlooker: createOnlooker(history, elections),
+    onlooker,
+    keeper,
+    told: new Map<string, number>(),
     elections,
     witness: createWitness(),
     stalls: new Map<object, number>(),
     held: new Set<number>(),
+    isOneSilent: false,
     compareAtUs: 0,
   };
   const run: Run = { world, plan, history, observer, troubles, hooks, ...cast };
@@ -121,27 +134,38 @@ function onStepped(run: Run, actor: Actor): void {
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
-  // What checks come by is no path of the node's.
-  const env = { ...world.env, reached: () => {} };
-  if (world.checks) checkAfterStep(ofNode, node, actor.disk, env, elections.isUncleanAllowed);
+  seeDamages(run, actor);
+  if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env, elections.isUncleanAllowed);
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
   springAmbush(world, run.troubles, actor);
-  if (nodes.length === 1) return;
+  if (nodes.length === 1 && !run.plan.isUnlimited) return;
   noteElections(elections, node.image, world.env.reached);
   testify(sceneOf(run), actor, lookAt(onlooker, history, actor, world.nowUs));
 }
 
-function sceneOf({ witness, history, nodes, elections, world, plan }: Run): Scene {
+function sceneOf({ witness, history, nodes, elections, world, plan, keeper }: Run): Scene {
   const { inSyncMin } = plan.cluster;
-  return { witness, history, nodes, nowUs: world.nowUs, inSyncMin, mayLose: elections.isUncleanAllowed };
+  const isDamaged = (node: number, log: string): boolean => {
+    return isSpoilt(keeper, node, log) || nodes[node - 1]?.disk?.betrayals.hasLied === true;
+  };
+  return { witness, history, nodes, nowUs: world.nowUs, inSyncMin, mayLose: elections.isUncleanAllowed, isDamaged };
 }
 
-function noteHold({ holds }: History, nowUs: number, isHeld: boolean): void {
-  const last = holds[holds.length - 1];
+/** What is new of a disk's damages; where nothing is spared, readers step over what is kept out of service. */
+function seeDamages({ keeper, world, history, plan }: Run, actor: Actor): void {
+  for (const { path, kind } of noteDamages(keeper, world.nowUs, actor)) {
+    world.env.reached(`sim.disk.${kind}`);
+    if (plan.isUnlimited) noteRot(history, path);
+  }
+}
+
+/** Something lasts, or is over: `spans` has when it did, of which the last may have no end yet. */
+function noteSpan(spans: History['holds'], nowUs: number, lasts: boolean): void {
+  const last = spans[spans.length - 1];
   const isOpen = last !== undefined && last.toUs < 0;
-  if (isHeld && !isOpen) holds.push({ fromUs: nowUs, toUs: -1 });
-  else if (!isHeld && isOpen) last.toUs = nowUs;
+  if (lasts && !isOpen) spans.push({ fromUs: nowUs, toUs: -1 });
+  else if (!lasts && isOpen) last.toUs = nowUs;
 }
 
 function noteRot(history: History, path: string): void {
@@ -153,9 +177,14 @@ function noteRot(history: History, path: string): void {
   if (index >= 0) history.damaged.add(index);
 }
 
-function onDown({ world, observer, held, nodes }: Run, actor: Actor, state: unknown): void {
+function onDown(run: Run, actor: Actor, state: unknown): void {
+  const { world, observer, held, nodes, keeper } = run;
+  noteEnd(keeper.holdings, actor, state);
+  if (actor.role === 'node') seeDamages(run, actor);
   if (actor.machine === PRODUCING) forgetSends(observer, state);
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
+  if (actor.machine === MOVING) forgetMoves(observer, state);
+  if (actor.machine === VOTING) forgetVotes(observer, state);
   // Of several nodes another may still carry out what this one was asked.
   if (actor.role === 'node' && nodes.length === 1) observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {
@@ -163,6 +192,18 @@ function onDown({ world, observer, held, nodes }: Run, actor: Actor, state: unkn
     crashDisk(actor.disk, world.dice, true);
   }
   if (!held.has(actor.actor)) startAt(world, actor, world.nowUs + restartUs(world.dice, actor));
+}
+
+/** Without limits, what was done to disks and network decides what is excused, and nothing else. */
+function excuse(
+  { plan, keeper, history }: Run,
+  violations: readonly Violation[],
+  excused: readonly Violation[],
+): Pick<RunResult, 'violations' | 'excused' | 'excuses'> {
+  if (!plan.isUnlimited) return { violations, excused, excuses: [] };
+  const { bugs, beyond } = sortByExcuse(keeper.excuses, [...violations, ...excused], placeIn(history));
+  const excuses = [...new Set(beyond.map(({ why }) => why))];
+  return { violations: bugs, excused: beyond.map(({ complaint }) => complaint), excuses };
 }
 
 /** What happened on all disks together. */
@@ -175,15 +216,17 @@ function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult 
   if (history.losses.some((loss) => loss.fromOffset < loss.toOffset)) world.env.reached('sim.lost_by_election');
   const judgement = judge(history);
   const without = new Set(scenario.without ?? []);
-  const violations = judgement.violations.filter((violation) => !without.has(violation.checker));
+  const found = judgement.violations.filter((violation) => !without.has(violation.checker));
+  const { violations, excused, excuses } = excuse(run, found, judgement.excused);
   const count = (outcome: string): number => history.sends.filter((send) => send.outcome === outcome).length;
   const disk = diskFigures(nodes);
   return {
     seed: options.seed,
     scenario: scenario.name,
-    verdict: violations.length > 0 ? 'failed' : judgement.excused.length > 0 ? 'excused' : 'ok',
+    verdict: violations.length > 0 ? 'failed' : excused.length > 0 ? 'excused' : 'ok',
     violations,
-    excused: judgement.excused,
+    excused,
+    excuses,
     hash: traceHash(world.trace),
     plan: run.plan,
     figures: {

@@ -4,7 +4,8 @@
  * Of several nodes, the replicas are compared while time goes on: that changes nothing.
  */
 import type { Complaint, History } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
+import type { Actor, AnyMachine } from './actor.ts';
+import { isSpoilt, type Keeper, noteComplaints, noteFlips, noteRecoveries } from './damage.ts';
 import type { ElectionNotes } from './election-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
@@ -12,8 +13,12 @@ import type { Plan } from './scenario.ts';
 import { lookForStalls, type Stalls } from './stalls.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Witness } from './witness.ts';
+import { ADMINISTERING } from './workload/administering.ts';
+import { MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
-import { type Hooks, runUntil, type World } from './world.ts';
+import { PRODUCING } from './workload/producing.ts';
+import { REPEATING } from './workload/repeating.ts';
+import { type Hooks, inputAt, runUntil, tellLine, type World } from './world.ts';
 
 /** All that belongs to one run. */
 export interface Run {
@@ -28,10 +33,15 @@ export interface Run {
   readonly checks: readonly NodeChecks[];
   readonly onlooker: Onlooker;
   readonly elections: ElectionNotes;
+  readonly keeper: Keeper;
+  /** By log: until when it was told that its contract is broken. */
+  readonly told: Map<string, number>;
   readonly witness: Witness;
   readonly stalls: Stalls;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;
+  /** A node is gone for good, and whoever asks it hears nothing: it stands still, has no power, or is cut off. */
+  isOneSilent: boolean;
   /** When replicas are compared next. */
   compareAtUs: number;
 }
@@ -45,17 +55,44 @@ const COMPARE_US = 5_000_000;
 export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): boolean {
   const { world, hooks, nodes } = run;
   const untilUs = world.nowUs + ms * 1000;
-  if (nodes.length === 1) return runUntil(world, untilUs, hooks, isSo);
+  if (nodes.length === 1 && !run.plan.isUnlimited) return runUntil(world, untilUs, hooks, isSo);
   while (world.nowUs < untilUs) {
     runUntil(world, Math.min(untilUs, world.nowUs + LOOK_US), hooks);
     lookForStalls(run.stalls, run.history, nodes, world.nowUs);
     if (world.nowUs >= run.compareAtUs) {
       run.compareAtUs = world.nowUs + COMPARE_US;
-      compareAll(run.onlooker, run.history, nodes, false);
+      compareReplicas(run, false);
     }
+    noteFlips(run.keeper, world);
+    noteComplaints(run.keeper, run.history);
+    for (const news of noteRecoveries(run.keeper)) tellLine(world, 'world', news);
+    tellBreaches(run);
     if (isSo()) return true;
   }
   return false;
+}
+
+function tellBreaches({ world, keeper, told }: Run): void {
+  for (const [log, { atUs, why }] of keeper.excuses.breaches) {
+    if ((told.get(log) ?? -1) >= atUs) continue;
+    told.set(log, atUs);
+    tellLine(world, 'world', `promises nothing of ${log} from ${atUs} us on: ${why}`);
+  }
+}
+
+/** Compares the replicas on all nodes that are up. At the end every log has been cut that had to be. */
+export function compareReplicas({ onlooker, history, nodes, keeper }: Run, isEnd: boolean): void {
+  compareAll(onlooker, history, nodes, isEnd, (node, log) => isSpoilt(keeper, node, log));
+}
+
+/** The machines of those who are asked to stop before the logs are read. */
+const WORKING: readonly AnyMachine[] = [PRODUCING, ADMINISTERING, REPEATING, MOVING];
+
+/** Asks all who work to begin nothing more. */
+export function stopWorking({ world }: Run): void {
+  for (const actor of world.actors) {
+    if (WORKING.includes(actor.machine)) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
+  }
 }
 
 /** Something did not come about in its time. */

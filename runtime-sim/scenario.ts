@@ -27,7 +27,23 @@ export type Family =
   | 'pairCut'
   | 'isolation'
   | 'keyCut'
-  | 'clog';
+  | 'clog'
+  | 'narrow'
+  | 'halfClose'
+  | DiskFamily
+  | 'flip'
+  | 'headerFlip';
+
+/** A family in which a disk breaks its word. `trouble/disks.ts` says what each does. */
+export type DiskFamily =
+  | 'diskLoss'
+  | 'diskRestore'
+  | 'misdirectedWrite'
+  | 'misdirectedRead'
+  | 'lostWrite'
+  | 'lyingSync'
+  | 'rotAnywhere'
+  | 'ruin';
 
 /** Which node a trouble strikes: whichever, the leader of the first partition, or the active controller. */
 export type Target = 'any' | 'leader' | 'controller';
@@ -80,6 +96,8 @@ export interface ClusterRange {
   readonly replicas: number;
   /** min.insync.replicas. */
   readonly inSyncMin: number;
+  /** In half of the seeds the voters are in the log, each with the id of its directory (KIP-853); absent: in none. */
+  readonly mayNameDirectories?: true;
   /** In how many racks the nodes stand, in turn; absent: half of the seeds give each node a rack of its own. */
   readonly racks?: number;
   /** The topic that is always there may be led by any replica when no other is left; default false. */
@@ -113,6 +131,10 @@ export interface WorkloadRange {
   readonly administration?: AdministrationRange;
   /** Between two requests of producers that come a second time, on average, ms; absent for none. */
   readonly repeatEveryMs?: Range;
+  /** Between two requests of one who moves partitions, on average, ms; absent for nobody. */
+  readonly moveEveryMs?: Range;
+  /** Between two changes of the voters by one who makes them, on average, ms; absent for nobody. */
+  readonly changeVotersEveryMs?: Range;
 }
 
 /** What administrators do in a scenario, with topics that come and go beside the constant one. */
@@ -145,6 +167,8 @@ export interface Scenario {
   readonly cluster?: ClusterRange;
   /** What happens in order, in the place of `durationMs`; troubles strike beside it. */
   readonly script?: readonly ScriptStep[];
+  /** Disks and network break their word without regard to what is promised (`damage.ts`); absent: within it. */
+  readonly isUnlimited?: true;
   /** Checkers that do not hold here by design, with the reason in `proves`. */
   readonly without?: readonly string[];
 }
@@ -163,6 +187,8 @@ export interface ClusterPlan {
   readonly inSyncMin: number;
   readonly allowsUnclean: boolean;
   readonly tailPpm: number;
+  /** The voters are in the log, each with its directory, and whoever comes with another one joins by itself. */
+  readonly namesDirectories: boolean;
   /** Nodes stand in racks, and whoever reads at the tail in that of one of them (KIP-392). */
   readonly hasRacks: boolean;
   /** How many; as many as nodes unless the scenario says otherwise. */
@@ -197,11 +223,17 @@ export interface AdministrationPlan {
 export interface Plan {
   readonly scenario: string;
   readonly durationMs: number;
+  /** Nothing is spared: what was found wrong is held against the damages that were done. */
+  readonly isUnlimited: boolean;
   readonly cluster: ClusterPlan;
   readonly partitions: number;
   readonly producers: readonly ProducerPlan[];
   /** Between two requests that come a second time, on average; null for none. */
   readonly repeatEveryMs: number | null;
+  /** Between two moves of partitions, on average; null for none. */
+  readonly moveEveryMs: number | null;
+  /** Between two changes of the voters, on average; null for none. */
+  readonly changeVotersEveryMs: number | null;
   /** Readers that begin anew again and again, beside the one at the tail. */
   readonly replayers: number;
   readonly administration: AdministrationPlan | null;

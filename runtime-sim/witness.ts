@@ -6,8 +6,8 @@
  * watermark, the votes that it counts. What the controller has decided is the newest image of any node. A claim is
  * judged when it is made, and again whenever another set of replicas is to answer for it.
  *
- * Not judged: a topic that allows unclean elections, which may lose what was committed; a log in which the disk has
- * rotted something. It reads states and disks, and changes nothing.
+ * Not judged: a topic that allows unclean elections, which may lose what was committed; a replica that the disk has
+ * damaged, for it counts as in sync until the controller hears of it. It reads states and disks, and changes nothing.
  */
 import type { Node } from '../core/broker/node.ts';
 import type { Partition } from '../core/broker/state.ts';
@@ -94,6 +94,8 @@ export interface Scene {
   readonly inSyncMin: number;
   /** Unclean elections are allowed: partitions may lose what was committed. */
   readonly mayLose: boolean;
+  /** The disk has damaged what a node has of a log, named as in `ReplicaSight.log`, and it is not whole again. */
+  readonly isDamaged: (node: number, log: string) => boolean;
 }
 
 /** Looks at a node after a step of it; `news` are the replicas of it that have changed. */
@@ -128,10 +130,10 @@ function logName(topic: string, index: number, topicId: string): string {
   return `${topic}-${index} (${topicId})`;
 }
 
-function note({ witness, history }: Scene, found: Complaint | null): void {
+function note({ witness, history }: Scene, found: Complaint | null, log?: string): void {
   if (found === null || witness.complained.has(found.checker)) return;
   witness.complained.add(found.checker);
-  complain(history, found);
+  complain(history, log === undefined ? found : { ...found, log });
 }
 
 /** The controller's newest word: whoever is in sync now must have what was called committed before. */
@@ -148,7 +150,7 @@ function takeImage(scene: Scene, { image }: Node): void {
       const earlier = known?.partitions[index];
       if (earlier === partition) continue;
       const log = logName(topic.name, index, topic.id);
-      if (earlier !== undefined) note(scene, judgeJoining(log, earlier, partition, image));
+      if (earlier !== undefined) note(scene, judgeJoining(log, earlier, partition, image), log);
       const committed = witness.committed.get(log);
       if (committed === undefined) continue;
       const { node, offset, epoch } = committed;
@@ -201,19 +203,19 @@ function judgePartition(scene: Scene, claim: Claim, partition: PartitionImage, w
     const held = heldAt(scene, node, claim.log, claim.offset, true);
     holders.push({ node, standing, end: held?.end ?? Number.POSITIVE_INFINITY, epoch: held?.epoch ?? -1 });
   }
-  note(scene, judgeClaim(claim, holders, wanted));
+  note(scene, judgeClaim(claim, holders, wanted), claim.log);
 }
 
 /** Where every simulated node has its logs. */
 const FOLDER = '/data';
 
-/** What a node has of a log; null where its disk has rotted something of it. */
+/** What a node has of a log; null where its disk has damaged something of it. */
 function heldAt(scene: Scene, node: number, log: string, offset: number, isForSure: boolean): Held | null {
   const actor = scene.nodes[node - 1];
   if (actor === undefined || actor.disk === null) throw new Error('a replica is on a node that there is not');
   const space = log.indexOf(' ');
   const folder = space < 0 ? metadataFolder(FOLDER) : `${FOLDER}/${log.slice(0, space)}`;
-  if (actor.disk.rot.some(({ path }) => path.startsWith(`${folder}/`))) return null;
+  if (scene.isDamaged(node, log) || actor.disk.rot.some(({ path }) => path.startsWith(`${folder}/`))) return null;
   const place = { disk: actor.disk, life: actor.life, folder, isForSure };
   return space < 0 ? heldOfQuorum(scene.witness.scans, place, offset) : heldOf(scene.witness.scans, place, offset);
 }
@@ -238,7 +240,7 @@ function claimForQuorum(scene: Scene, raft: Raft, { log, node, highWatermark }: 
     voters.push({ node: id, ...held });
   }
   const by = `node ${node}`;
-  note(scene, judgeQuorumClaim({ log, by, offset: highWatermark, epoch }, raft.epoch, voters));
+  note(scene, judgeQuorumClaim({ log, by, offset: highWatermark, epoch }, raft.epoch, voters), log);
 }
 
 /** A follower shows a high watermark. */
@@ -248,7 +250,7 @@ function holdAgainst(scene: Scene, { log, node, highWatermark }: ReplicaSight): 
   const committed = witness.committed.get(log);
   const own = heldAt(scene, node, log, highWatermark, false)?.epoch ?? -1;
   const truth = committed === undefined ? null : heldAt(scene, committed.node, log, highWatermark, false);
-  note(scene, judgeShown({ log, node, highWatermark, epoch: own }, committed?.offset ?? 0, truth?.epoch ?? -1));
+  note(scene, judgeShown({ log, node, highWatermark, epoch: own }, committed?.offset ?? 0, truth?.epoch ?? -1), log);
 }
 
 function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {

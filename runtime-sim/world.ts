@@ -70,6 +70,8 @@ export interface World {
   readonly network: Network;
   readonly trace: Trace;
   readonly checks: boolean;
+  /** Who takes a step, or took the last one. */
+  stepping: number;
   /** Steps of all actors together, at most. */
   stepsMax: number;
   readonly codecs: Codecs;
@@ -114,6 +116,7 @@ export function createWorld(seed: number, codecs: Codecs, checks: boolean): Worl
     network: createNetwork(),
     trace: createTrace(),
     checks,
+    stepping: -1,
     stepsMax: Number.POSITIVE_INFINITY,
     codecs,
     marks,
@@ -237,6 +240,7 @@ export function stepActor(world: World, actor: Actor, input: Input, hooks: Hooks
   env.nowMs = monotonicMs(actor.clock, world.nowUs);
   env.wallMs = wallMs(actor.clock, world.nowUs);
   const out: Outbox = [];
+  world.stepping = actor.actor;
   actor.machine.step(actor.state, env, input, out);
   if (world.checks) actor.machine.check(actor.state);
   hooks.onStepped(world, actor);

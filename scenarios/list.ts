@@ -15,6 +15,7 @@ import { LATE_DUPLICATES } from './late-duplicates.ts';
 import { LONG_ABSENCE } from './long-absence.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
 import { METADATA_SNAPSHOTS } from './metadata-snapshots.ts';
+import { PARTITIONS_MOVE } from './partitions-move.ts';
 import { POWER_LOSS } from './power-loss.ts';
 import { RACK_LOSS } from './rack-loss.ts';
 import { RECREATE_UNDER_LOAD } from './recreate-under-load.ts';
@@ -26,9 +27,14 @@ import { SPLIT_BRAIN } from './split-brain.ts';
 import { THREE_CALM } from './three-calm.ts';
 import { THREE_CONTROLLER_LOSS } from './three-controller-loss.ts';
 import { THREE_CRASH } from './three-crash.ts';
+import { THREE_DISK_SWAPS } from './three-disk-swaps.ts';
 import { THREE_PARTITIONS } from './three-partitions.ts';
+import { THREE_POOR_WIRE } from './three-poor-wire.ts';
+import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
 import { UNCLEAN_ELECTION } from './unclean-election.ts';
+import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
+import { VOTERS_COME_AND_GO } from './voters-come-and-go.ts';
 
 /** All scenarios. Only append: a seed draws by place. */
 export const SCENARIOS: readonly Scenario[] = [
@@ -61,10 +67,24 @@ export const SCENARIOS: readonly Scenario[] = [
   LONG_ABSENCE,
   LATE_DUPLICATES,
   THREE_SWARM,
+  THREE_DISK_SWAPS,
+  THREE_POOR_WIRE,
+];
+
+/**
+ * Stories in which disks and network break their word, whatever is promised. A seed draws one of them where
+ * `--unlimited` asks for it. Only append.
+ */
+export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
+  UNLIMITED_SWAPS,
+  UNLIMITED_WRITES,
+  UNLIMITED_FIVE,
+  UNLIMITED_WIRE,
+  UNLIMITED_ALONE,
 ];
 
 /**
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [];
+export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_STRAY_WRITES, PARTITIONS_MOVE, VOTERS_COME_AND_GO];

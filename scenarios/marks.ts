@@ -37,6 +37,23 @@ export const REQUIRED_MARKS: readonly string[] = [
   'raft.leader_is_gone',
 ];
 
+/** Marks that a sweep without limits must reach. */
+export const UNLIMITED_MARKS: readonly string[] = [
+  'sim.disk.lost',
+  'sim.disk.older',
+  'sim.disk.rotten',
+  'sim.disk.misdirected',
+  'sim.disk.misread',
+  'sim.disk.unwritten',
+  'sim.disk.unsynced',
+  'sim.flip.batch',
+  'sim.flip.header',
+  // The end: all disks are whole again, some are and are enough, or they are not.
+  'sim.beyond.all_whole',
+  'sim.beyond.core',
+  'sim.beyond.no_core',
+];
+
 /** Seeds from which on the rarest marks are required too. */
 export const RARE_SEEDS_MIN = 2_000;
 

@@ -85,6 +85,21 @@ export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
 };
 
+/** What five nodes are kept busy with while their partitions move, and some topics come and go. */
+export const MOVED_LOAD_ON_FIVE: WorkloadRange = {
+  ...STEADY_LOAD_ON_THREE,
+  partitions: [1, 2],
+  moveEveryMs: [100, 900],
+  administration: {
+    percent: 40,
+    administrators: [1, 1],
+    topics: [1, 2],
+    partitionsMax: [1, 2],
+    everyMs: [300, 900],
+    deletePercent: [5, 15],
+  },
+};
+
 /** The same, and an administrator now and then. */
 export const SELDOM_ADMINISTERED_LOAD_ON_THREE: WorkloadRange = {
   ...STEADY_LOAD_ON_THREE,

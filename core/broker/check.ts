@@ -51,8 +51,8 @@ export function checkNode(node: Node): void {
   assert(node.requestBytes >= 0, 'the budget of requests is below nothing');
 }
 
-/** Nothing is left over from a step. */
-function checkFinished(node: Node): void {
+/** Throws AssertionError if something is left over from a step. */
+export function checkFinished(node: Node): void {
   assert(node.touched.length === 0, 'a partition was not settled');
   assert(node.pumping.length === 0, 'a connection was not pumped');
   assert(node.ripe.length === 0, 'a ripe fetch was not answered');

@@ -270,7 +270,7 @@ function wakeMachine(node: Node, env: Env, machine: Waking, out: Outbox): void {
       wakePeers(node, env, out);
       break;
     case 'followers':
-      wakeFollowers(node);
+      wakeFollowers(node, env);
       break;
     case 'inSync':
       machine.isTouched = true;

@@ -88,6 +88,9 @@ export interface Partition extends Timed {
   appendedBytes: number;
   /** Where that ends which replicas have been told of, while this node leads. */
   toldEnd: number;
+  /** Whether the topic has this node's replica throttled: what it sends as a leader, what it fetches as a follower. */
+  isSendThrottled: boolean;
+  isFetchThrottled: boolean;
   phase: PartitionPhase;
   /** The fetch sessions that read it; each knows its place here. */
   readonly subscriptions: Subscription[];

@@ -33,8 +33,15 @@ export function throwDice(holder: Dice, sides: number): number {
  */
 export function backoffMs(holder: Dice, failures: number, minMs: number, maxMs: number): number {
   assert(failures >= 1, 'nothing has failed yet');
-  const factor = FACTORS[Math.min(failures, FACTORS.length) - 1] as number;
-  const plainMs = Math.min(minMs * factor, maxMs);
   const percent = 100 - JITTER_PERCENT + throwDice(holder, 2 * JITTER_PERCENT + 1);
-  return Math.floor((plainMs * percent) / 100);
+  return Math.floor((plainBackoffMs(failures, minMs, maxMs) * percent) / 100);
+}
+
+/** The longest that `backoffMs` can say, ms. */
+export function longestBackoffMs(failures: number, minMs: number, maxMs: number): number {
+  return Math.floor((plainBackoffMs(failures, minMs, maxMs) * (100 + JITTER_PERCENT)) / 100);
+}
+
+function plainBackoffMs(failures: number, minMs: number, maxMs: number): number {
+  return Math.min(minMs * (FACTORS[Math.min(failures, FACTORS.length) - 1] as number), maxMs);
 }

@@ -80,6 +80,8 @@ export interface Peer {
   failures: number;
   /** No connection is tried before this. */
   notBeforeMs: number;
+  /** When it last kept silent, on a call or to a connection; -Infinity if it has been up since. */
+  silentMs: number;
   /** What it speaks, by API key; of the last negotiation. */
   ranges: ReadonlyMap<number, Range>;
   /** Oldest first. */
@@ -155,18 +157,8 @@ export function openPeer(channel: Channel, env: Env, address: Address, out: Outb
 }
 
 function newPeer(key: string, { host, port }: Address): Peer {
-  return {
-    key,
-    host,
-    port,
-    state: 'idle',
-    connection: 0,
-    failures: 0,
-    notBeforeMs: 0,
-    ranges: new Map(),
-    inFlight: [],
-    unsentBytes: 0,
-  };
+  const never = { connection: 0, failures: 0, notBeforeMs: 0, silentMs: Number.NEGATIVE_INFINITY };
+  return { key, host, port, state: 'idle', ...never, ranges: new Map(), inFlight: [], unsentBytes: 0 };
 }
 
 function connect(channel: Channel, peer: Peer, out: Outbox): void {
@@ -327,6 +319,7 @@ function negotiated(channel: Channel, turn: Turn, peer: Peer, version: number, b
   peer.ranges = found.ranges;
   peer.state = 'up';
   peer.failures = 0;
+  peer.silentMs = Number.NEGATIVE_INFINITY;
   turn.events.push({ kind: 'up', peer: peer.key });
 }
 
@@ -346,6 +339,7 @@ function fail(channel: Channel, turn: Turn, peer: Peer, reason: DownReason): voi
   peer.unsentBytes = 0;
   peer.state = 'idle';
   peer.failures += 1;
+  if (reason === 'silent' || reason === 'timedOut') peer.silentMs = turn.env.nowMs;
   peer.notBeforeMs = turn.env.nowMs + backoffMs(channel, peer.failures, reconnectBackoffMs, reconnectBackoffMaxMs);
   for (const { ticket, apiKey } of lost) {
     if (ticket !== 0) turn.events.push({ kind: 'lost', peer: peer.key, ticket, apiKey });

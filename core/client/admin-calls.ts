@@ -8,6 +8,8 @@ import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ApiKey, RequestInputOf } from '../protocol/messages/index.ts';
+import { callReplicas, REPLICA_KEYS, type ReplicaRequest, readReplicaAnswer } from './replica-calls.ts';
+import { callVoters, type QuorumMember, readVoterAnswer, VOTER_KEYS, type VoterRequest } from './voter-calls.ts';
 
 /** What IncrementalAlterConfigs does to a setting. */
 export const ConfigOperation = { SET: 0, DELETE: 1, APPEND: 2, SUBTRACT: 3 } as const;
@@ -40,8 +42,6 @@ export type AdminRequest =
       readonly changes: readonly ConfigChange[];
     }
   | { readonly kind: 'deleteRecords'; readonly topic: string; readonly partition: number; readonly offset: number }
-  /** Unclean: whoever is there, though records may be lost; else the preferred replica. */
-  | { readonly kind: 'electLeader'; readonly topic: string; readonly partition: number; readonly isUnclean: boolean }
   | { readonly kind: 'describeTopic'; readonly topic: string }
   | {
       readonly kind: 'describeConfigs';
@@ -54,13 +54,16 @@ export type AdminRequest =
       readonly topic: string;
       readonly partition: number;
       readonly at: 'earliest' | 'latest';
-    };
+    }
+  | ReplicaRequest
+  | VoterRequest;
 
 /** What is said of a partition. */
 export interface DescribedPartition {
   readonly error: number;
   readonly leader: number;
   readonly leaderEpoch: number;
+  readonly replicas: readonly number[];
 }
 
 /** What is said of a setting; `source` is Kafka's number, 1 for what was set for the topic itself. */
@@ -76,8 +79,13 @@ export interface AdminResult {
   readonly topicId?: string;
   readonly partitions?: readonly DescribedPartition[];
   readonly configs?: readonly DescribedConfig[];
+  /** Of listMoves: the partitions that move. */
+  readonly moving?: readonly number[];
   /** Of deleteRecords: where the log begins; of listOffset: what was asked for. */
   readonly offset?: number;
+  /** Of describeQuorum. */
+  readonly voters?: readonly QuorumMember[];
+  readonly observers?: readonly QuorumMember[];
 }
 
 /** An answer taken apart. */
@@ -94,25 +102,32 @@ const KEYS = {
   createPartitions: 37,
   alterConfigs: 44,
   deleteRecords: 21,
-  electLeader: 43,
   describeTopic: 75,
   describeConfigs: 32,
   listOffset: 2,
+  ...REPLICA_KEYS,
+  ...VOTER_KEYS,
 } as const satisfies Record<AdminRequest['kind'], ApiKey>;
 
 /** The first version of DeleteTopics that takes topics as a structure. */
 const TOPIC_STATES_SINCE = 6;
-/** Kafka's numbers of the kinds of elections. */
-const PREFERRED = 0;
-const UNCLEAN = 1;
 const LATEST = -1;
 const EARLIEST = -2;
 /** Pages are not asked for: this many partitions of one topic are described. */
 const DESCRIBED_PARTITIONS_MAX = 2_000;
 
+/** Questions that change nothing. */
+const QUESTIONS: readonly AdminRequest['kind'][] = [
+  'describeTopic',
+  'describeConfigs',
+  'listOffset',
+  'listMoves',
+  'describeQuorum',
+];
+
 /** Whether the request would change something, so that an answer that is lost leaves a doubt. */
-export function isChange(request: AdminRequest): boolean {
-  return !(request.kind === 'describeTopic' || request.kind === 'describeConfigs' || request.kind === 'listOffset');
+export function isChange({ kind }: AdminRequest): boolean {
+  return !QUESTIONS.includes(kind);
 }
 
 /** Makes the call; its ticket, or -1 if the broker speaks no version of it that we do. */
@@ -159,11 +174,14 @@ export function callAdmin(
       const body = { topics: [{ name: request.topic, partitions }], timeoutMs: patienceMs };
       return callPeer(channel, env, peer, { apiKey: KEYS.deleteRecords, version, body }, out);
     }
-    case 'electLeader': {
-      const topicPartitions = [{ topic: request.topic, partitions: [request.partition] }];
-      const body = { electionType: request.isUnclean ? UNCLEAN : PREFERRED, topicPartitions, timeoutMs: patienceMs };
-      return callPeer(channel, env, peer, { apiKey: KEYS.electLeader, version, body }, out);
-    }
+    case 'movePartition':
+    case 'listMoves':
+    case 'electLeader':
+      return callReplicas(channel, env, peer, version, request, patienceMs, out);
+    case 'describeQuorum':
+    case 'addVoter':
+    case 'removeVoter':
+      return callVoters(channel, env, peer, version, request, patienceMs, out);
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
   }
@@ -235,15 +253,14 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const partition = answerBody(event, KEYS.deleteRecords).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.lowWatermark ?? -1 });
     }
-    case 'electLeader': {
-      const { errorCode, replicaElectionResults } = answerBody(event, KEYS.electLeader);
-      const partition = replicaElectionResults[0]?.partitionResult[0];
-      return answered(errorCode || partition?.errorCode, partition?.errorMessage, {});
-    }
+    case 'movePartition':
+    case 'listMoves':
+    case 'electLeader':
+      return readReplicaAnswer(request, event);
     case 'describeTopic': {
       const topic = answerBody(event, KEYS.describeTopic).topics[0];
-      const partitions = (topic?.partitions ?? []).map(({ errorCode, leaderId, leaderEpoch }) => {
-        return { error: errorCode, leader: leaderId, leaderEpoch };
+      const partitions = (topic?.partitions ?? []).map(({ errorCode, leaderId, leaderEpoch, replicaNodes }) => {
+        return { error: errorCode, leader: leaderId, leaderEpoch, replicas: replicaNodes };
       });
       return answered(topic?.errorCode, null, { topicId: topic?.topicId ?? ZERO_UUID, partitions });
     }
@@ -258,5 +275,7 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const partition = answerBody(event, KEYS.listOffset).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.offset ?? -1 });
     }
+    default:
+      return readVoterAnswer(request, event);
   }
 }

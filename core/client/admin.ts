@@ -150,11 +150,13 @@ function isWorthAgain(error: number): boolean {
   return errorInfo(error).retriable;
 }
 
-/** Errors behind which the change may stand: the controller lost its lead, time ran out, a file failed at its end. */
+/** Errors behind which the change may stand: somebody lost the lead, time ran out, a file failed at its end. */
 function isDoubtful(error: number): boolean {
   return (
     error === ErrorCode.REQUEST_TIMED_OUT ||
     error === ErrorCode.NOT_CONTROLLER ||
+    // A start that is written down waits for other replicas, and the lead may go meanwhile.
+    error === ErrorCode.NOT_LEADER_OR_FOLLOWER ||
     error === ErrorCode.KAFKA_STORAGE_ERROR ||
     error === ErrorCode.UNKNOWN_SERVER_ERROR ||
     error === ErrorCode.NETWORK_EXCEPTION

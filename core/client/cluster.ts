@@ -3,11 +3,12 @@
  *
  * Metadata is asked for at the start, when a topic is added, when a leader is missing or doubted, when any connection
  * breaks, and every METADATA_MAX_AGE_MS. At most one such call is out. It goes to the peer that is up with the fewest
- * calls, of equals to each in turn; if none is up, one after another is tried. A broker that is cut off from
- * its cluster answers and is of no help: after some answers that left a leader missing others are opened. Invariant: a
- * refresh that is out names a call of the channel that will end in an event. A crash loses all of it.
+ * calls, of equals to each in turn; if none is up, one after another is tried, and whoever kept silent after all
+ * others: so one broker that keeps silent for good costs a client one request, not two (`silenceMs`). A broker that is
+ * cut off from its cluster answers and is of no help: after some answers that left a leader missing others are opened.
+ * Invariant: a refresh that is out names a call of the channel that will end in an event. A crash loses all of it.
  */
-import { backoffMs } from '../channel/backoff.ts';
+import { backoffMs, longestBackoffMs } from '../channel/backoff.ts';
 import {
   type Address,
   type Answer,
@@ -59,6 +60,9 @@ export interface ClientOptions {
   /** An unsigned 32-bit integer: jitter. */
   readonly seed: number;
 }
+
+/** What decides how long a client waits for one node. */
+export type SilenceOptions = Pick<ClientOptions, 'requestTimeoutMs' | 'retryBackoffMs'>;
 
 /** Metadata older than this is asked for again even if nothing went wrong. As Kafka's `metadata.max.age.ms`. */
 export const METADATA_MAX_AGE_MS = 300_000;
@@ -272,22 +276,50 @@ function isBetter({ foundAt }: Cluster, peer: Peer, best: Peer): boolean {
 
 /** Opens one more address, because those that are up are of no help. False if there is none. */
 export function openAnother(cluster: Cluster, env: Env, out: Outbox): boolean {
-  const addresses = addressesOf(cluster.view);
-  for (let tried = 0; tried < addresses.length; tried++) {
-    const address = addresses[(cluster.rotation + tried) % addresses.length] as Address;
-    const peer = cluster.channel.peers.get(peerKey(address));
-    if (peer !== undefined && (peer.state !== 'idle' || peer.notBeforeMs > env.nowMs)) continue;
-    cluster.rotation = (cluster.rotation + tried + 1) % addresses.length;
-    openPeer(cluster.channel, env, address, out);
-    return true;
-  }
-  return false;
+  const next = nextAddress(cluster, env);
+  if (next !== null) openPeer(cluster.channel, env, next, out);
+  return next !== null;
 }
 
-/** Opens the next address whose back-off is over; if none, asks for all anyway, to be woken for the first. */
+/** The address that is to be tried next of those whose back-off is over, whoever kept silent last of all; or null. */
+function nextAddress(cluster: Cluster, env: Env): Address | null {
+  const addresses = addressesOf(cluster.view);
+  let next: Address | null = null;
+  let nextSilentMs = Number.POSITIVE_INFINITY;
+  let place = 0;
+  for (let tried = 0; tried < addresses.length; tried++) {
+    const at = (cluster.rotation + tried) % addresses.length;
+    const address = addresses[at] as Address;
+    const peer = cluster.channel.peers.get(peerKey(address));
+    if (peer !== undefined && (peer.state !== 'idle' || peer.notBeforeMs > env.nowMs)) continue;
+    const silentMs = peer?.silentMs ?? Number.NEGATIVE_INFINITY;
+    if (next !== null && silentMs >= nextSilentMs) continue;
+    next = address;
+    nextSilentMs = silentMs;
+    place = at;
+  }
+  if (next !== null) cluster.rotation = (place + 1) % addresses.length;
+  return next;
+}
+
+/**
+ * Opens the next address. If there is none, or it kept silent when it was last asked, all are opened, each once its
+ * back-off is over: whoever is up first is asked.
+ */
 function openNext(cluster: Cluster, env: Env, out: Outbox): void {
-  if (openAnother(cluster, env, out)) return;
-  for (const address of addressesOf(cluster.view)) openPeer(cluster.channel, env, address, out);
+  const next = nextAddress(cluster, env);
+  const silentMs = next === null ? 0 : (cluster.channel.peers.get(peerKey(next))?.silentMs ?? Number.NEGATIVE_INFINITY);
+  const opened = next === null || silentMs > Number.NEGATIVE_INFINITY ? addressesOf(cluster.view) : [next];
+  for (const address of opened) openPeer(cluster.channel, env, address, out);
+}
+
+/**
+ * For how long one node that keeps silent for good can hold up a client whose other nodes are well, ms: one request is
+ * given up; then it is asked anew who leads, and what was to be sent is sent again, after a first back-off each. Who
+ * gives up sooner is promised nothing: Apache Kafka's producer takes no delivery.timeout.ms below request.timeout.ms.
+ */
+export function silenceMs({ requestTimeoutMs, retryBackoffMs }: SilenceOptions): number {
+  return requestTimeoutMs + 2 * longestBackoffMs(1, retryBackoffMs, REFRESH_BACKOFF_MAX_MS);
 }
 
 /** When the cluster next wants a 'wake'; Infinity for never. */

@@ -26,8 +26,19 @@ const TOPIC_IDS_SINCE = 13;
 export function wishOf(reader: Reader, { leaderEpoch, topicId }: Leader, isNearby: boolean): FetchWish {
   const { topic, partition, maxWaitMs, minBytes, maxBytes, isolation, rack = '' } = reader.options;
   const isolationLevel = isolation === 'readCommitted' ? 1 : 0;
-  const asked = { topic, topicId, partition, leaderEpoch, offset: reader.position };
-  return { ...asked, maxWaitMs, minBytes, maxBytes, isolationLevel, rackId: rack, isNearby };
+  return {
+    topic,
+    topicId,
+    partition,
+    leaderEpoch,
+    offset: reader.position,
+    maxWaitMs,
+    minBytes,
+    maxBytes,
+    isolationLevel,
+    rackId: rack,
+    isNearby,
+  };
 }
 
 /** Makes the call of the phase; its ticket, or -1 if the broker speaks no version of it that we do. */

@@ -11,7 +11,7 @@ function words(text: string): ReadonlySet<string> {
 export const LATER_NAMES: ReadonlySet<string> = words(`
   add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
   alter.log.dirs.replication.quota.window.num alter.log.dirs.replication.quota.window.size.seconds
-  connection.failed.authentication.delay.ms connections.max.reauth.ms controller.quorum.auto.join.enable
+  connection.failed.authentication.delay.ms connections.max.reauth.ms
   controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms cordoned.log.dirs
   delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms delegation.token.max.lifetime.ms
   delegation.token.secret.key early.start.listeners errors.deadletterqueue.auto.create.topics.enable

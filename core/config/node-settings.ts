@@ -44,6 +44,11 @@ export const NODE_SETTINGS = {
     scope: 'cluster',
     sentence: 'Where controllers of the cluster are found that know who votes, as host:port between commas.',
   }),
+  'controller.quorum.auto.join.enable': boolean({
+    default: 'false',
+    sentence:
+      'Whether a controller that follows the quorum asks to vote in it, and takes the place of its earlier disk.',
+  }),
   'inter.broker.listener.name': string({
     default: null,
     sentence: 'The listener that brokers use among themselves; if absent, the first that is for clients.',

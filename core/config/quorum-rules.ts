@@ -20,6 +20,7 @@ export function checkQuorumRules(config: NodeConfig, fail: Fail): void {
   const roles = config['process.roles'];
   if (new Set(roles).size !== roles.length) fail('process.roles', 'process.roles names a role twice.');
   checkVoters(config, fail);
+  checkJoining(config, fail);
   checkControllerListeners(config, fail);
   const between = config['inter.broker.listener.name']?.toUpperCase();
   if (between !== undefined && controllerNames(config).includes(between)) {
@@ -41,6 +42,16 @@ function checkVoters(config: NodeConfig, fail: Fail): void {
     fail('controller.quorum.voters', `controller.quorum.voters lacks node ${id}, which is a controller.`);
   } else if (!isController && isVoter) {
     fail('controller.quorum.voters', `controller.quorum.voters has node ${id}, which is no controller.`);
+  }
+}
+
+/** Who joins a quorum must be found by it, under a name that others can use. */
+function checkJoining(config: NodeConfig, fail: Fail): void {
+  const name = 'controller.quorum.auto.join.enable';
+  if (!config[name]) return;
+  if (!config['process.roles'].includes('controller')) fail(name, `${name} is for controllers, and this node is none.`);
+  if (config['controller.quorum.voters'].length > 0) {
+    fail(name, `${name} is of no use with controller.quorum.voters, which says once and for all who votes.`);
   }
 }
 

@@ -47,6 +47,18 @@ export const REPLICA_SETTINGS = {
     min: 1,
     sentence: 'A fetch of a follower that is not answered within this has failed.',
   }),
+  'leader.replication.throttled.rate': long({
+    default: '9223372036854775807',
+    unit: 'bytes',
+    min: 0,
+    sentence: 'How much a broker sends in a second to throttled replicas that are not in sync.',
+  }),
+  'follower.replication.throttled.rate': long({
+    default: '9223372036854775807',
+    unit: 'bytes',
+    min: 0,
+    sentence: 'How much a broker fetches in a second for its throttled replicas that are not in sync.',
+  }),
   'replica.selector.class': string({
     default: null,
     sentence:

@@ -1,12 +1,18 @@
 /**
- * Kafka's settings of topics that no setting of this node stands behind. All are accepted, checked and described, and
- * none acts. Data, no state.
+ * Kafka's settings of topics that no setting of this node stands behind. All are accepted, checked and described; of
+ * them the first two act. Data, no state.
  */
 
 /** What each is for in Apache Kafka, by name. */
 export const TOPIC_ONLY_SETTINGS: ReadonlyMap<string, string> = new Map([
-  ['leader.replication.throttled.replicas', 'Replicas whose leaders send to them at a bounded rate.'],
-  ['follower.replication.throttled.replicas', 'Replicas that fetch at a bounded rate.'],
+  [
+    'leader.replication.throttled.replicas',
+    'Leaders that send at leader.replication.throttled.rate: partition:broker pairs, or *.',
+  ],
+  [
+    'follower.replication.throttled.replicas',
+    'Followers that fetch at follower.replication.throttled.rate: partition:broker pairs, or *.',
+  ],
   ['remote.storage.enable', 'Whether old segments move to remote storage; true is refused.'],
   ['local.retention.ms', 'How long segments stay here that are in remote storage.'],
   ['local.retention.bytes', 'How many bytes stay here that are in remote storage.'],

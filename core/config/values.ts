@@ -159,7 +159,7 @@ function readListeners(text: string): Reading {
 }
 
 /** What is wrong with `host:port`, or null. */
-function addressProblem(text: string): string | null {
+export function addressProblem(text: string): string | null {
   const match = ADDRESS.exec(text);
   if (match === null) return `has "${text}", which does not look like host:port`;
   const port = Number(match[2]);

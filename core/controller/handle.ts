@@ -15,12 +15,13 @@ import { createTopics } from './create-topics.ts';
 import { deleteTopics } from './delete-topics.ts';
 import { assignReplicasToDirs } from './directories.ts';
 import { electLeaders } from './elect-leaders.ts';
+import { alterPartitionReassignments, listReassignments } from './reassignments.ts';
 import { type Context, type Controller, type Handled, RECORDS_PER_REQUEST_MAX } from './state.ts';
 import { unregisterBroker, unregisterController } from './unregister.ts';
 import { updateFeatures } from './update-features.ts';
 
 /** The APIs that the controller serves, by key. */
-export type ControllerKey = 19 | 20 | 33 | 37 | 43 | 44 | 56 | 57 | 62 | 63 | 64 | 67 | 70 | 73 | 94;
+export type ControllerKey = 19 | 20 | 33 | 37 | 43 | 44 | 45 | 46 | 56 | 57 | 62 | 63 | 64 | 67 | 70 | 73 | 94;
 
 type Handler<K extends ControllerKey> = (
   controller: Controller,
@@ -36,6 +37,8 @@ const HANDLERS: { readonly [K in ControllerKey]: Handler<K> } = {
   37: createPartitions,
   43: electLeaders,
   44: incrementalAlterConfigs,
+  45: alterPartitionReassignments,
+  46: listReassignments,
   56: alterPartition,
   57: updateFeatures,
   62: registerBroker,

@@ -7,7 +7,7 @@ import { partitionRecord } from '../metadata/snapshot.ts';
 import { isActive } from './state.ts';
 
 /** The log directory of a new replica: the broker's only one, or the broker chooses. */
-function directoryOf(image: MetadataImage, id: number): string {
+export function directoryOf(image: MetadataImage, id: number): string {
   const dirs = image.cluster.brokers.get(id)?.logDirs ?? [];
   return (dirs.length === 1 ? dirs[0] : undefined) ?? DirectoryId.UNASSIGNED;
 }

@@ -54,7 +54,7 @@ export interface Wanted {
 
 /** A partition on its way to what is wanted. */
 interface Target {
-  readonly assignment: Assignment;
+  assignment: Assignment;
   isr: readonly number[];
   elr: readonly number[];
 }
@@ -76,20 +76,25 @@ function lacks(a: readonly number[], b: readonly number[]): boolean {
 
 /** What is wanted; a move that the in-sync set completes is complete. */
 function targetOf(before: PartitionImage, rules: ChangeRules, wanted: Wanted): Target {
-  let assignment: Assignment = wanted.assignment ?? before;
-  let { isr } = wanted;
+  const target: Target = { assignment: wanted.assignment ?? before, isr: wanted.isr, elr: NONE };
+  completeMove(target);
+  target.elr = eligible(before, rules, wanted.uncleanBroker, target.isr, target.assignment.replicas);
+  return target;
+}
+
+/** Ends the move, if there is one, once all that are to stay are in sync. */
+function completeMove(target: Target): void {
+  const { assignment, isr } = target;
   const { addingReplicas, removingReplicas } = assignment;
-  if (addingReplicas.length > 0 || removingReplicas.length > 0) {
-    const stays = (id: number): boolean => !removingReplicas.includes(id);
-    const replicas = assignment.replicas.filter(stays);
-    const left = isr.filter(stays);
-    if (left.length > 0 && !lacks(left, replicas)) {
-      const directories = assignment.directories.filter((_, index) => stays(assignment.replicas[index] ?? -1));
-      assignment = { replicas, directories, addingReplicas: NONE, removingReplicas: NONE };
-      isr = left;
-    }
-  }
-  return { assignment, isr, elr: eligible(before, rules, wanted.uncleanBroker, isr, assignment.replicas) };
+  if (addingReplicas.length === 0 && removingReplicas.length === 0) return;
+  const stays = (id: number): boolean => !removingReplicas.includes(id);
+  const replicas = assignment.replicas.filter(stays);
+  const left = isr.filter(stays);
+  if (left.length === 0 || lacks(left, replicas)) return;
+  const directories = assignment.directories.filter((_, index) => stays(assignment.replicas[index] ?? -1));
+  target.assignment = { replicas, directories, addingReplicas: NONE, removingReplicas: NONE };
+  target.isr = left;
+  target.elr = target.elr.filter((id) => replicas.includes(id));
 }
 
 /** The replicas that hold everything committed although they are out of sync. */
@@ -117,10 +122,14 @@ function elect(before: PartitionImage, rules: ChangeRules, { assignment, isr, el
   const last = before.lastKnownElr.length === 1 ? (before.lastKnownElr[0] ?? -1) : -1;
   const isDeserted = rules.isElrEnabled && sound.length === 0;
   if (isDeserted && replicas.includes(last) && rules.isAcceptable(last, assignment)) return last;
-  if (rules.election === 'unclean') {
-    for (const id of replicas) if (rules.isAcceptable(id, assignment)) return id;
-  }
-  return -1;
+  return rules.election === 'unclean' ? electAnyone(rules, assignment) : -1;
+}
+
+/** Somebody who is there; one that a move has yet to fill only where there is no other. */
+function electAnyone({ isAcceptable }: ChangeRules, assignment: Assignment): number {
+  const { replicas, addingReplicas } = assignment;
+  for (const id of replicas) if (!addingReplicas.includes(id) && isAcceptable(id, assignment)) return id;
+  return addingReplicas.find((id) => isAcceptable(id, assignment)) ?? -1;
 }
 
 /** Whether a replica holds everything committed and is there. */
@@ -151,7 +160,7 @@ export function changeOf(
   // Who is no replica any more must stop, and hears of it by a new leader epoch.
   const isLeft = target.assignment !== before && lacks(target.assignment.replicas, before.replicas);
   if (value.leader === -2 && (isShrunk || isLeft)) value.leader = before.leader;
-  if (rules.isElrEnabled) rememberLeader(before, change);
+  if (rules.isElrEnabled) rememberLeader(before, target.assignment.replicas, change);
   if (target.assignment !== before) setAssignment(before, rules, target.assignment, change);
   return isNothing(change) ? null : change;
 }
@@ -176,6 +185,8 @@ function setLeader(
     target.isr = [leader];
     target.elr = elr.filter((id) => id !== leader);
   }
+  // Who was elected may be all that a move has waited for.
+  if (target.isr !== isr) completeMove(target);
 }
 
 function setAssignment(
@@ -191,16 +202,25 @@ function setAssignment(
   if (isNamed) value.directories = [...after.directories];
 }
 
-/** Keeps who led last when nobody is left, and forgets it once somebody leads. */
-function rememberLeader(before: PartitionImage, { value }: RecordOf<'PartitionChangeRecord'>): void {
+/**
+ * Keeps who led last when nobody is left, and forgets it once somebody leads, or once he is no replica any more: were
+ * he to become one again, he would begin anew, empty.
+ */
+function rememberLeader(
+  before: PartitionImage,
+  replicas: readonly number[],
+  { value }: RecordOf<'PartitionChangeRecord'>,
+): void {
   const isDeserted = value.isr !== null && value.isr.length === 0;
   const known = before.lastKnownElr;
-  if (isDeserted && before.leader >= 0 && (known.length !== 1 || known[0] !== before.leader)) {
-    value.lastKnownElr = [before.leader];
+  const { leader } = before;
+  if (isDeserted && replicas.includes(leader) && (known.length !== 1 || known[0] !== leader)) {
+    value.lastKnownElr = [leader];
     return;
   }
-  const willLead = value.leader >= 0 || (before.leader !== -1 && value.leader !== -1);
-  if (!isDeserted && willLead && known.length > 0) value.lastKnownElr = [];
+  const willLead = value.leader >= 0 || (leader !== -1 && value.leader !== -1);
+  const isForgotten = lacks(replicas, known) || (!isDeserted && willLead);
+  if (isForgotten && known.length > 0) value.lastKnownElr = [];
 }
 
 function isNothing({ value }: RecordOf<'PartitionChangeRecord'>): boolean {

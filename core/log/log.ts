@@ -169,8 +169,10 @@ export function checkLog(log: Log): void {
   assert(log.durable <= writtenEnd(log), 'what is durable is written');
   assert(log.durable <= log.end, 'what is durable is in the log');
   let sizeBytes = 0;
-  for (const [i, segment] of log.segments.entries()) {
-    const next = log.segments[i + 1];
+  const { segments } = log;
+  for (let i = 0; i < segments.length; i++) {
+    const segment = segments[i]!;
+    const next = segments[i + 1];
     sizeBytes += segment.sizeBytes;
     assert(!segment.isGone, 'a segment of the log is not gone');
     assert(next === undefined || segment.sealedAt === next.base, 'a sealed segment ends where the next begins');

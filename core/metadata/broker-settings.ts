@@ -31,6 +31,8 @@ const DYNAMIC: readonly (readonly [SettingType, string])[] = [
   ['LONG', 'log.cleaner.max.compaction.lag.ms log.retention.ms log.local.retention.bytes log.retention.bytes'],
   ['LONG', 'sasl.kerberos.min.time.before.relogin log.cleaner.dedupe.buffer.size log.roll.jitter.ms'],
   ['LONG', 'log.cleaner.backoff.ms remote.list.offsets.request.timeout.ms'],
+  ['LONG', 'leader.replication.throttled.rate follower.replication.throttled.rate'],
+  ['LONG', 'replica.alter.log.dirs.io.max.bytes.per.second'],
   ['DOUBLE', 'sasl.kerberos.ticket.renew.window.factor log.cleaner.io.max.bytes.per.second'],
   ['DOUBLE', 'log.cleaner.min.cleanable.ratio sasl.login.refresh.window.jitter sasl.kerberos.ticket.renew.jitter'],
   ['DOUBLE', 'sasl.login.refresh.window.factor log.cleaner.io.buffer.load.factor'],
@@ -52,6 +54,11 @@ const PER_BROKER: readonly (readonly [SettingType, string])[] = [
   ['PASSWORD', 'ssl.truststore.certificates ssl.keystore.password ssl.key.password'],
 ];
 
+const AT_LEAST_NOTHING: ReadonlySet<string> = new Set([
+  'leader.replication.throttled.rate',
+  'follower.replication.throttled.rate',
+  'replica.alter.log.dirs.io.max.bytes.per.second',
+]);
 const AT_LEAST_ONE: ReadonlySet<string> = new Set(
   'background.threads log.cleaner.threads num.io.threads num.network.threads num.recovery.threads.per.data.dir'.split(
     ' ',
@@ -63,6 +70,7 @@ function limitsOf(name: string, type: SettingType): SettingDef {
     const isRetention = name === 'log.retention.ms'; // Kafka bounds it for topics only.
     if (topic.synonyms[0]?.name === name && !isRetention) return topic;
   }
+  if (AT_LEAST_NOTHING.has(name)) return { type, min: 0 };
   return AT_LEAST_ONE.has(name) ? { type, min: 1 } : { type };
 }
 

@@ -25,10 +25,12 @@ const BOTH = { choices: ['compact', 'delete'] };
 const CODECS = { choices: ['uncompressed', 'zstd', 'lz4', 'snappy', 'gzip', 'producer'] };
 const CLOCKS = { choices: ['CreateTime', 'LogAppendTime'] };
 
-/** Names of the settings of topics that the log heeds. */
-const ACTING: ReadonlySet<string> = new Set(
-  [...SETTINGS.values()].filter((setting) => setting.acts && setting.topicName !== null).map((s) => s.topicName ?? ''),
-);
+/** Names of the settings of topics that the log, or replication, heeds. */
+const ACTING: ReadonlySet<string> = new Set([
+  ...[...SETTINGS.values()].filter(({ acts, topicName }) => acts && topicName !== null).map((s) => s.topicName ?? ''),
+  'leader.replication.throttled.replicas',
+  'follower.replication.throttled.replicas',
+]);
 
 type Row = readonly [
   name: string,

@@ -152,6 +152,11 @@ export function startOfEpochBatch(
   return quorumBatch(voters === null ? [change] : [change, ...voterControls(1, voters)], place);
 }
 
+/** The batch that changes the voters. */
+export function votersBatch(voters: readonly Voter[], place: BatchPlace): Uint8Array {
+  return quorumBatch([{ type: ControlType.KRAFT_VOTERS, value: encodeVoters(voters) }], place);
+}
+
 function voterControls(kraftVersion: number, voters: readonly Voter[]) {
   return [
     { type: ControlType.KRAFT_VERSION, value: encodeKraftVersion(kraftVersion) },

@@ -22,6 +22,7 @@ import type { CallOutcome, Download, Follow } from './role-state.ts';
 import { learnLeader } from './roles.ts';
 import { scheduleSnapshot } from './snapshots.ts';
 import type { Turn } from './state.ts';
+import { takeBackVoters } from './voter-history.ts';
 import { abandonSnapshot } from './writing.ts';
 
 /** A follower whose disk was full fetches again after this, ms. */
@@ -242,6 +243,8 @@ export function takeReset(turn: Turn): void {
     if (!isKept(one)) askTidy(raft, { kind: 'remove', path: `${raft.folder}/${checkpointName(one)}` }, out);
   }
   raft.snapshots = [id];
+  // What the log said of the voters behind the snapshot was never said.
+  takeBackVoters(raft, id.endOffset);
   raft.earlierQuorums = [];
   if (head !== null && head.voters !== null) {
     raft.quorum = { kraftVersion: head.kraftVersion, voters: head.voters };

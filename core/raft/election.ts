@@ -15,6 +15,7 @@ import { ZERO_UUID } from '../lib/uuid.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseOf } from '../protocol/messages/index.ts';
 import { askPeer, reply } from './calls.ts';
+import { askBootstrap } from './following.ts';
 import { isSameDirectory, newsOf, partitionOf, voteRequest, voteResponse } from './messages.ts';
 import type { Call, CallOutcome, Campaign } from './role-state.ts';
 import { becomeProspective, change, electionPauseMs, fallBack, learnLeader, newCampaign } from './roles.ts';
@@ -93,8 +94,12 @@ function settleCampaign(turn: Turn, campaign: Campaign): void {
     return;
   }
   const hopeless = new Set([...campaign.refused, ...campaign.silent]);
-  // A leader that is known gives no pre-vote: it is not there, or it leads.
-  if (raft.role === 'prospective' && voters.some(({ id }) => id === raft.leaderId)) hopeless.add(raft.leaderId);
+  // Where a voter refuses, the known leader is not waited for: it is not there, or it leads. Where none does, it may
+  // have lost the lead and what it had not synced, and its vote may be the one that is needed.
+  const isDoubted = campaign.refused.size > 0 && !campaign.granted.has(raft.leaderId) && raft.leaderId !== raft.nodeId;
+  if (raft.role === 'prospective' && isDoubted && voters.some(({ id }) => id === raft.leaderId)) {
+    hopeless.add(raft.leaderId);
+  }
   if (voters.length - hopeless.size < need) loseCampaign(turn);
 }
 
@@ -116,6 +121,7 @@ function loseCampaign(turn: Turn): void {
   const mayFollow = raft.role === 'prospective' && raft.leaderId >= 0 && raft.leaderId !== raft.nodeId;
   if (!mayFollow) {
     fallBack(turn, raft.leaderId === raft.nodeId ? 'resigned' : 'unattached');
+    askBootstrap(turn);
     return;
   }
   fallBack(turn, 'follower');

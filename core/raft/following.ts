@@ -24,9 +24,10 @@ import { askPeer } from './calls.ts';
 import { beginDownload, fetchPiece } from './download.ts';
 import { electionTimedOut } from './election.ts';
 import { fetchRequest, type LeaderNews, newsOf } from './messages.ts';
+import { tendOwnVoter } from './own-voter.ts';
 import type { CallOutcome, Follow } from './role-state.ts';
 import { electionPauseMs, fallBack, learnLeader, missedLeaderMs } from './roles.ts';
-import { isOwnVoter, logEnd, otherVoters, type Raft, type Turn } from './state.ts';
+import { logEnd, mayStand, otherVoters, type Raft, type Turn } from './state.ts';
 import { noteVoters, takeBackVoters } from './voter-history.ts';
 
 /** The longest that a fetch waits at the leader, ms; half of the fetch time-out where that is less. */
@@ -67,18 +68,30 @@ export function followDeadlineMs(raft: Raft, follow: Follow): number {
 
 /** The time without news from the leader is over. */
 export function followTimedOut(turn: Turn): void {
-  if (isOwnVoter(turn.raft)) electionTimedOut(turn);
+  if (mayStand(turn.raft)) electionTimedOut(turn);
   else fallBack(turn, 'unattached');
 }
 
 /** Asks anyone who leads: for an observer that does not know. */
 export function seekLeader(turn: Turn): void {
   const { raft, env } = turn;
-  const ids = otherVoters(raft).map(({ id }) => id);
+  // Nobody else answers where an earlier directory of this node did.
+  const ids = otherVoters(raft).flatMap(({ id }) => (id === raft.nodeId ? [] : id));
   for (let i = 0; i < raft.peers.bootstrapCount; i++) ids.push(-1 - i);
   // One that is never answered is forgotten, and another is asked.
   raft.timerMs = env.nowMs + raft.peers.times.requestTimeoutMs + electionPauseMs(raft);
   raft.calls.clear();
+  askOne(turn, ids);
+}
+
+/** Asks a bootstrap server who leads: for a voter that nobody elects, whose fellows may all have been replaced. */
+export function askBootstrap(turn: Turn): void {
+  const ids = Array.from({ length: turn.raft.peers.bootstrapCount }, (_, i) => -1 - i);
+  askOne(turn, ids);
+}
+
+function askOne(turn: Turn, ids: readonly number[]): void {
+  const { raft } = turn;
   if (ids.length === 0) return;
   const nodeId = ids[throwDice(raft, ids.length)] as number;
   askPeer(turn, nodeId, { apiKey: 1, body: fetchRequest(raft, logEnd(raft).epoch, 0) });
@@ -106,6 +119,7 @@ export function takeFetchAnswer(turn: Turn, outcome: CallOutcome): void {
   }
   noteAlive(turn, follow);
   takeFetched(turn, follow, response.responses[0]?.partitions[0] as FetchPartition);
+  if (raft.follow === follow) tendOwnVoter(turn, follow);
   pumpFollower(turn);
 }
 
@@ -128,8 +142,10 @@ export function noteEndpoints(raft: Raft, news: LeaderNews): void {
 /** An observer has heard from the member that it asked. */
 function takeSought(turn: Turn, news: LeaderNews | null): void {
   const { raft, env } = turn;
-  if (raft.role !== 'unattached') return;
+  if (raft.role !== 'unattached' && raft.role !== 'resigned') return;
   if (news !== null && learnLeader(turn, news.leaderId, news.leaderEpoch)) return;
+  // A voter stands again in its time.
+  if (mayStand(raft)) return;
   raft.electFailures += 1;
   raft.timerMs = env.nowMs + electionPauseMs(raft);
 }
@@ -155,7 +171,7 @@ export function fetchFailed(
   follow.hasFetched = false;
   const isDead = why === 'refused' || why === 'resigned';
   if (isDead) env.reached('raft.leader_is_gone');
-  if (isDead && isOwnVoter(raft)) {
+  if (isDead && mayStand(raft)) {
     raft.electFailures += 1;
     raft.timerMs = Math.min(raft.timerMs, env.nowMs + electionPauseMs(raft));
   } else if (isDead) {

@@ -11,18 +11,20 @@
  * others may have another by then. A voter that does not fetch is told of the leader again and again
  * (BeginQuorumEpoch); one that does is left alone, so a quorum at rest costs its long polls and nothing else.
  */
-import { appendOwn, roomOfLog } from '../log/log.ts';
+import { roomOfLog } from '../log/log.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf, ResponseOf } from '../protocol/messages/index.ts';
+import { appendControls } from './append-controls.ts';
 import { startOfEpochBatch } from './batches.ts';
 import { askPeer, reply } from './calls.ts';
 import { isOwnKey } from './election.ts';
+import { dropVoterChange, expireVoterChange, settleVoterChange, voterChangeUntilMs } from './membership.ts';
 import { beginRequest, endRequest, epochResponse, fetchResponse, newsOf, partitionOf } from './messages.ts';
 import type { CallOutcome, Lead, Replica } from './role-state.ts';
 import { fallBack, learnLeader, resign, waitToStand } from './roles.ts';
 import { completeFetches } from './serve-fetch.ts';
-import { otherVoters, type Raft, type Turn } from './state.ts';
-import { isVoter, majorityOffset, type Voter } from './voters.ts';
+import { otherVoters, ownVoterOf, type Raft, type Turn } from './state.ts';
+import { isSameVoter, isVoter, majorityOffset, type Voter, withVoter } from './voters.ts';
 
 /** Observers that are remembered, at most. */
 const OBSERVERS_MAX = 4096;
@@ -31,7 +33,7 @@ const OBSERVER_MS_MAX = 300_000;
 
 /** Begins to lead: the first batch of the epoch goes into the log, and the others are told. */
 export function beginToLead(turn: Turn): void {
-  const { raft, env, out } = turn;
+  const { raft, env } = turn;
   if (raft.stage !== 'open') return;
   const { log, nodeId, quorum, epoch } = raft;
   if (roomOfLog(log) === 0) {
@@ -41,12 +43,11 @@ export function beginToLead(turn: Turn): void {
   }
   const ids = quorum.voters.map((voter) => voter.id);
   const place = { baseOffset: log.end, leaderEpoch: epoch, timestampMs: env.wallMs };
-  // What only the bootstrap snapshot says must reach those who fetch the log.
-  const voters = quorum.kraftVersion > 0 && !raft.areVotersLogged ? quorum.voters : null;
+  const voters = votersToLog(raft);
   const bytes = startOfEpochBatch({ leaderId: nodeId, voterIds: ids, grantingIds: [nodeId] }, voters, place);
-  const appended = appendOwn(log, env, bytes, epoch, out);
+  const controls = { kraftVersion: voters === null ? null : quorum.kraftVersion, voters };
+  const appended = appendControls(turn, bytes, controls);
   raft.role = 'leader';
-  raft.unsnapshottedBytes += bytes.length;
   const lead: Lead = {
     epochStart: appended.baseOffset,
     epochStartNext: appended.nextOffset,
@@ -56,10 +57,25 @@ export function beginToLead(turn: Turn): void {
     reading: new Map(),
     beginAtMs: Infinity,
     hasNews: false,
+    voterChange: null,
   };
   raft.lead = lead;
   for (const { id, directoryId } of otherVoters(raft)) lead.replicas.set(id, newReplica(id, directoryId, env.nowMs));
   tellVoters(turn, lead);
+}
+
+/**
+ * The voters that the first batch of an epoch names; null where the log says all. What only the bootstrap snapshot says
+ * must reach those who fetch the log, and where this leader is reached must be true. The set stays as it is.
+ */
+function votersToLog(raft: Raft): readonly Voter[] | null {
+  const { kraftVersion, voters } = raft.quorum;
+  if (kraftVersion === 0) return null;
+  const own = ownVoterOf(raft);
+  const known = voters.find(({ id }) => id === raft.nodeId);
+  const isChanged = own !== null && known !== undefined && !isSameVoter(own, known);
+  if (!isChanged) return raft.areVotersLogged ? null : voters;
+  return withVoter(voters, own);
 }
 
 function newReplica(id: number, directoryId: string, nowMs: number): Replica {
@@ -69,6 +85,7 @@ function newReplica(id: number, directoryId: string, nowMs: number): Replica {
     end: -1,
     fetchedAtMs: nowMs,
     fetchedWallMs: -1,
+    caughtUpAtMs: -Infinity,
     caughtUpWallMs: -1,
     leaderEndAtFetch: -1,
   };
@@ -80,6 +97,7 @@ export function dropLead(turn: Turn): void {
   const { lead } = raft;
   if (lead === null) return;
   raft.lead = null;
+  dropVoterChange(turn, lead);
   for (const one of [...lead.parked, ...lead.reading.values()]) {
     const errorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER;
     reply(turn, one.waiter, 1, fetchResponse(raft, one.version, { errorCode }));
@@ -91,6 +109,7 @@ export function dropLead(turn: Turn): void {
 function tellVoters(turn: Turn, lead: Lead): void {
   const { raft, env } = turn;
   const others = otherVoters(raft);
+  lead.beginAtMs = Infinity;
   if (others.length === 0) return;
   const periodMs = Math.max(1, Math.floor(raft.peers.times.fetchTimeoutMs / 2));
   lead.beginAtMs = env.nowMs + periodMs;
@@ -112,7 +131,7 @@ export function takeBeginAnswer(turn: Turn, outcome: CallOutcome): void {
 
 /** When a leader has something to do, `env.nowMs`. */
 export function leadDeadlineMs(raft: Raft, lead: Lead): number {
-  let deadlineMs = Math.min(lead.beginAtMs, quorumUntilMs(raft, lead));
+  let deadlineMs = Math.min(lead.beginAtMs, quorumUntilMs(raft, lead), voterChangeUntilMs(lead));
   if (lead.hasNews && lead.parked.length > 0) return -Infinity;
   for (const { untilMs } of lead.parked) deadlineMs = Math.min(deadlineMs, untilMs);
   return deadlineMs;
@@ -127,6 +146,7 @@ export function wakeLeader(turn: Turn, lead: Lead): void {
     return;
   }
   if (env.nowMs >= lead.beginAtMs) tellVoters(turn, lead);
+  if (env.nowMs >= voterChangeUntilMs(lead)) expireVoterChange(turn, lead);
   completeFetches(turn);
 }
 
@@ -158,8 +178,11 @@ export function noteFetch(turn: Turn, lead: Lead, id: number, directoryId: strin
   }
   if (end !== null) {
     const isBehind = end < log.end;
-    if (!isBehind) replica.caughtUpWallMs = env.wallMs;
-    else if (replica.leaderEndAtFetch >= 0 && end >= replica.leaderEndAtFetch) {
+    if (!isBehind) {
+      replica.caughtUpAtMs = env.nowMs;
+      replica.caughtUpWallMs = env.wallMs;
+    } else if (replica.leaderEndAtFetch >= 0 && end >= replica.leaderEndAtFetch) {
+      replica.caughtUpAtMs = replica.fetchedAtMs;
       replica.caughtUpWallMs = replica.fetchedWallMs;
     }
     replica.end = end;
@@ -176,7 +199,10 @@ function forgetObservers(raft: Raft, lead: Lead, nowMs: number): void {
   }
 }
 
-/** More may be synced than was, here or elsewhere: raises the high watermark. */
+/**
+ * More may be synced than was, here or elsewhere: raises the high watermark. A leader that is no voter any more leads
+ * no more after that.
+ */
 export function advanceLeader(turn: Turn): void {
   const { raft, events } = turn;
   const { lead, log, quorum } = raft;
@@ -190,12 +216,12 @@ export function advanceLeader(turn: Turn): void {
   raft.highWatermark = reached;
   if (!lead.isConfirmed) {
     lead.isConfirmed = true;
-    raft.areVotersLogged ||= raft.quorum.kraftVersion > 0;
     raft.electFailures = 0;
     events.push({ kind: 'leading', epoch: raft.epoch });
   }
   events.push({ kind: 'committed' });
   completeFetches(turn);
+  settleVoterChange(turn, lead);
 }
 
 /** Another member leads, and says so. */

@@ -1,5 +1,6 @@
 /**
- * The five messages of a quorum, built and taken apart: one topic, one partition. Pure, no state.
+ * The five messages of a quorum, built and taken apart: one topic, one partition. Those that change who votes are in
+ * `voter-messages.ts`. Pure, no state.
  *
  * Whatever concerns who leads is the same in all of them: a response names the leader and the epoch that its sender
  * knows, and where that leader listens, whether or not it also carries an error.
@@ -10,6 +11,7 @@ import type { RequestInputOf, RequestOf, ResponseInputOf, ResponseOf } from '../
 import { METADATA_PARTITION, METADATA_TOPIC, METADATA_TOPIC_ID, type SnapshotId } from './names.ts';
 import type { Deferred, PeerKey } from './role-state.ts';
 import { knownLeader, type Raft } from './state.ts';
+import { type VoterKey, voterResponse } from './voter-messages.ts';
 import { endpointOf, type VoterEndpoint } from './voters.ts';
 
 /** Bytes of one Fetch between members, at most, unless a batch is larger. */
@@ -105,7 +107,8 @@ export function endRequest(
 }
 
 function ownEndpoints(raft: Raft): VoterEndpoint[] {
-  return [...(raft.quorum.voters.find(({ id }) => id === raft.nodeId)?.endpoints ?? [])];
+  const known = raft.quorum.voters.find(({ id }) => id === raft.nodeId);
+  return [...(known?.endpoints ?? raft.peers.endpoints)];
 }
 
 /** Asks for what stands behind the end of this log, all of which is synced. */
@@ -228,14 +231,24 @@ export function refusal(raft: Raft, request: Deferred, errorCode: ErrorCode): Re
       return voteResponse(raft, errorCode, false);
     case 59:
       return snapshotResponse(raft, errorCode, null);
+    case 80:
+    case 81:
+    case 82:
+      return voterResponse(raft, request.apiKey, { errorCode, message: null });
     default:
       return epochResponse(raft, errorCode);
   }
 }
 
-/** Refuses a request whole, before its partition is looked at. */
-export function refusalWhole(request: Deferred, errorCode: ErrorCode): ResponseInputOf<PeerKey> {
-  if (request.apiKey === 1) return { throttleTimeMs: 0, errorCode, sessionId: 0, responses: [], nodeEndpoints: [] };
+/** Refuses a request that is for the cluster `named`, before anything else is looked at. */
+export function refusalOfCluster(raft: Raft, request: Deferred, named: string): ResponseInputOf<PeerKey> {
+  const errorCode = ErrorCode.INCONSISTENT_CLUSTER_ID;
+  const { apiKey } = request;
+  if (apiKey >= 80) {
+    const message = `The given id "${named}" doesn't match the cluster id "${raft.peers.clusterId}"`;
+    return voterResponse(raft, apiKey as VoterKey, { errorCode, message });
+  }
+  if (apiKey === 1) return { throttleTimeMs: 0, errorCode, sessionId: 0, responses: [], nodeEndpoints: [] };
   return { throttleTimeMs: 0, errorCode, topics: [], nodeEndpoints: [] };
 }
 
@@ -247,8 +260,11 @@ export interface LeaderNews {
   readonly endpoints: readonly { readonly nodeId: number; readonly host: string; readonly port: number }[];
 }
 
-/** Reads who leads out of any of the responses; null if it holds no partition. */
-export function newsOf(apiKey: PeerKey, response: ResponseOf<PeerKey>): LeaderNews | null {
+/** The APIs whose responses say who leads. */
+export type EpochKey = Exclude<PeerKey, VoterKey>;
+
+/** Reads who leads out of any of these responses; null if it holds no partition. */
+export function newsOf(apiKey: EpochKey, response: ResponseOf<EpochKey>): LeaderNews | null {
   const endpoints = response.nodeEndpoints;
   if (apiKey === 1) {
     const partition = (response as ResponseOf<1>).responses[0]?.partitions[0];

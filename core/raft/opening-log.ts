@@ -5,7 +5,6 @@
  * Only the part behind the snapshot is read. Everything found there is synced (the log saw to it) but not yet known to
  * be committed; who votes is decided by the latest record even so, as Raft has it.
  */
-import { VOTERS_MAX } from '../config/values.ts';
 import { assert } from '../lib/assert.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
@@ -22,7 +21,7 @@ import { beginFirstRole } from './roles.ts';
 import { scheduleSnapshot } from './snapshots.ts';
 import { isOwnVoter, type Opening, otherVoters, type Raft, type RaftEvent } from './state.ts';
 import { noteVoters } from './voter-history.ts';
-import { KRAFT_VERSION_MAX, type VoterSet } from './voters.ts';
+import { KRAFT_VERSION_MAX, QUORUM_VOTERS_MAX, type VoterSet } from './voters.ts';
 
 /** The log is open: its control batches are looked for behind the snapshot. */
 export function takeLogOpened(raft: Raft, env: Env, out: Outbox, events: RaftEvent[]): void {
@@ -147,10 +146,11 @@ function problemOf(raft: Raft, { kraftVersion, voters }: VoterSet): string | nul
   if (kraftVersion > KRAFT_VERSION_MAX) {
     return `the quorum in ${folder} is at kraft.version ${kraftVersion}, which is not served here`;
   }
-  if (voters.length > VOTERS_MAX) {
-    return `the quorum in ${folder} has ${voters.length} voters; at most ${VOTERS_MAX} are served`;
+  if (voters.length > QUORUM_VOTERS_MAX) {
+    return `the quorum in ${folder} has ${voters.length} voters; at most ${QUORUM_VOTERS_MAX} are served`;
   }
-  if (isOwnVoter(raft) || (peers.mayObserve && (voters.length > 0 || peers.bootstrapCount > 0))) return null;
+  const hasOthers = voters.some(({ id }) => id !== nodeId) || peers.bootstrapCount > 0;
+  if (isOwnVoter(raft) || (peers.mayObserve && hasOthers)) return null;
   if (voters.length === 0) {
     return `no voters are known in ${folder}: format the directory, or set controller.quorum.voters`;
   }

@@ -11,14 +11,13 @@
  * - `roles.ts`: from one role to the next, with epoch, vote and leader on the disk before anybody hears of them.
  * - `election.ts`: pre-vote and vote. `leading.ts`: high watermark, check of the quorum, begin and end of an epoch.
  * - `serve-fetch.ts`, `serve-snapshot.ts`: what leaders serve. `following.ts`, `download.ts`: what followers fetch.
+ * - `membership.ts`: how voters come and go. `own-voter.ts`: how a member sees to it that it is one, and is found.
  * - `reading.ts`: what is committed, for the owner. `writing.ts`, `snapshots.ts`: snapshots, under which logs are cut.
  *
  * The member touches neither connections nor clocks. It asks others by events 'call', whose answers its host brings to
  * `takeCallAnswer`; it is asked by `takeRequest` and answers by events 'reply'. A crash loses all that stands here.
  *
- * Not there yet: changes of the voters. An endpoint that has changed since the directory was formatted stays as it is
- * in the voters' record. `controller.quorum.append.linger.ms` does not act: each batch is appended at once, and one
- * sync serves many.
+ * `controller.quorum.append.linger.ms` does not act: each batch is appended at once, and one sync serves many.
  */
 import { assert } from '../lib/assert.ts';
 import { isUuid, ZERO_UUID } from '../lib/uuid.ts';
@@ -57,7 +56,7 @@ import { resign, takeChanged } from './roles.ts';
 import { completeFetches, takeFetchRead } from './serve-fetch.ts';
 import { takeServed } from './serve-snapshot.ts';
 import {
-  isOwnVoter,
+  mayStand,
   type PeerOptions,
   type Raft,
   type RaftAsk,
@@ -71,7 +70,7 @@ import { abandonSnapshot, takeWritten } from './writing.ts';
 
 export { acceptSlice, beginReading, beginReadingAt, dropReading, isBehind, readMore } from './reading.ts';
 export { takeCallAnswer, takeRequest } from './requests.ts';
-export type { CallOutcome, PeerEvent, PeerKey, PeerRequest } from './role-state.ts';
+export type { CallKey, CallOutcome, PeerEvent, PeerKey, PeerRequest } from './role-state.ts';
 export { isSnapshotDue, snapshotDeadlineMs, tidySnapshots } from './snapshots.ts';
 export type { PeerOptions, Raft, RaftConfig, RaftEvent, RaftFound, RaftOptions, RaftTimes, Slice } from './state.ts';
 export { knownLeader, stateName } from './state.ts';
@@ -80,8 +79,11 @@ export { beginSnapshot, writeSnapshot } from './writing.ts';
 
 /** The most bytes of one batch of metadata records; Kafka's limit. */
 export const BATCH_BYTES_MAX = 8 * 1024 * 1024;
-/** A snapshot that takes the place of the log is waited for so long before a voter may stand for election, ms. */
-const INSTALL_PAUSE_MS = 50;
+/**
+ * A snapshot that takes the place of the log, and what was fetched and is not synced, are waited for so long before a
+ * voter may stand for election, ms.
+ */
+const WRITING_PAUSE_MS = 50;
 
 /** Kafka's defaults, save that a follower misses its leader after 1 s, not 2 s. */
 const NO_PEERS: PeerOptions = {
@@ -90,6 +92,9 @@ const NO_PEERS: PeerOptions = {
   times: { electionTimeoutMs: 1000, fetchTimeoutMs: 1000, electionBackoffMaxMs: 1000, requestTimeoutMs: 2000 },
   bootstrapCount: 0,
   mayObserve: false,
+  listenerName: '',
+  endpoints: [],
+  autoJoins: false,
 };
 
 /** A member that has not been opened: nothing is asked of the world yet. */
@@ -303,9 +308,11 @@ export function wakeRaft(raft: Raft, env: Env, out: Outbox, events: RaftEvent[])
 
 function timedOut(turn: Turn): void {
   const { raft, env } = turn;
-  if (raft.installing !== null) raft.timerMs = env.nowMs + INSTALL_PAUSE_MS;
+  // A candidate says where its log ends, and stands by that.
+  const isUnsynced = mayStand(raft) && raft.log.durable < raft.log.end;
+  if (raft.installing !== null || isUnsynced) raft.timerMs = env.nowMs + WRITING_PAUSE_MS;
   else if (raft.follow !== null) followTimedOut(turn);
-  else if (isOwnVoter(raft)) electionTimedOut(turn);
+  else if (mayStand(raft)) electionTimedOut(turn);
   else seekLeader(turn);
 }
 
@@ -370,4 +377,8 @@ export function checkRaft(raft: Raft): void {
   }
   assert(log.start <= Math.max(0, before), 'the log reaches back to the newest snapshot');
   if (lead !== null) assert(lead.epochStartNext <= log.end, 'the batch that began the epoch is in the log');
+  const { kraftVersion, voters } = raft.quorum;
+  assert(kraftVersion === 0 || new Set(voters.map(({ id }) => id)).size === voters.length, 'a node votes once');
+  const change = lead?.voterChange ?? null;
+  assert(change === null || (change.stage === 'committing') === change.offset >= 0, 'a change is in the log or not');
 }

@@ -12,14 +12,19 @@ import { takePieceAnswer } from './download.ts';
 import { takeVoteAnswer, takeVoteRequest } from './election.ts';
 import { takeFetchAnswer } from './following.ts';
 import { takeBeginAnswer, takeBeginRequest, takeEndRequest } from './leading.ts';
-import { refusal, refusalWhole, voteResponse } from './messages.ts';
+import { takeSupportAnswer, takeVoterRequest } from './membership.ts';
+import { refusal, refusalOfCluster, voteResponse } from './messages.ts';
+import { takeOwnVoterAnswer } from './own-voter.ts';
 import type { CallOutcome, Deferred, PeerKey } from './role-state.ts';
 import { takeFetchRequest } from './serve-fetch.ts';
 import { takeSnapshotRequest } from './serve-snapshot.ts';
 import type { Raft, RaftEvent, Turn } from './state.ts';
+import type { VoterKey } from './voter-messages.ts';
 
 /** Requests that wait for a write of quorum-state, at most; one more is refused. */
 const DEFERRED_MAX = 4096;
+/** The last of the APIs whose version 0 cannot say where nodes listen. */
+const FETCH_SNAPSHOT_KEY = 59;
 
 /** Takes a request of another member, or of a client that fetches the metadata log. One event 'reply' follows. */
 export function takeRequest<K extends PeerKey>(
@@ -34,7 +39,7 @@ export function takeRequest<K extends PeerKey>(
 ): void {
   const turn = { raft, env, out, events };
   const request: Deferred = { apiKey, version, body: body as RequestOf<PeerKey>, waiter };
-  if (version === 0) raft.bareWaiters.add(waiter);
+  if (version === 0 && apiKey <= FETCH_SNAPSHOT_KEY) raft.bareWaiters.add(waiter);
   if (raft.stage !== 'open') refuse(turn, request, ErrorCode.BROKER_NOT_AVAILABLE);
   else if (raft.changing === null) take(turn, request);
   else if (raft.deferred.length >= DEFERRED_MAX) refuse(turn, request, ErrorCode.REQUEST_TIMED_OUT);
@@ -51,8 +56,7 @@ function take(turn: Turn, request: Deferred): void {
   const { clusterId } = turn.raft.peers;
   const named = (body as RequestOf<52>).clusterId;
   if (clusterId !== null && named !== null && named !== clusterId) {
-    const response = refusalWhole(request, ErrorCode.INCONSISTENT_CLUSTER_ID);
-    reply(turn, waiter, apiKey, response);
+    reply(turn, waiter, apiKey, refusalOfCluster(turn.raft, request, named));
     return;
   }
   switch (apiKey) {
@@ -71,6 +75,8 @@ function take(turn: Turn, request: Deferred): void {
     case 59:
       takeSnapshotRequest(turn, body as RequestOf<59>, waiter);
       break;
+    default:
+      takeVoterRequest(turn, apiKey, body as RequestOf<VoterKey>, waiter);
   }
 }
 
@@ -119,6 +125,14 @@ export function takeCallAnswer(
       break;
     case 59:
       takePieceAnswer(turn, outcome);
+      break;
+    case 18:
+      takeSupportAnswer(turn, call, outcome);
+      break;
+    case 80:
+    case 81:
+    case 82:
+      takeOwnVoterAnswer(turn, call, outcome);
       break;
     default:
       break; // Whether the end of the epoch was heard does not matter.

@@ -7,6 +7,7 @@ import type { RequestInputOf, RequestOf, ResponseInputOf, ResponseOf } from '../
 import type { CheckpointHead, CheckpointReader } from './checkpoint-read.ts';
 import type { SnapshotId } from './names.ts';
 import type { QuorumState } from './quorum-state.ts';
+import type { Voter } from './voters.ts';
 
 /**
  * Kafka's names. 'voted' and 'observer' are no roles of their own here: the first is unattached with a vote given, the
@@ -14,17 +15,23 @@ import type { QuorumState } from './quorum-state.ts';
  */
 export type Role = 'unattached' | 'follower' | 'prospective' | 'candidate' | 'leader' | 'resigned';
 
-/** The APIs that members use among themselves: Fetch, Vote, Begin- and EndQuorumEpoch, FetchSnapshot. */
-export type PeerKey = 1 | 52 | 53 | 54 | 59;
+/**
+ * The APIs of a member: Fetch, Vote, Begin- and EndQuorumEpoch, FetchSnapshot; and those that change the voters, Add-,
+ * Remove- and UpdateRaftVoter, of which operators use the first two.
+ */
+export type PeerKey = 1 | 52 | 53 | 54 | 59 | 80 | 81 | 82;
+
+/** What a member asks of others: these, and ApiVersions of one that is to become a voter. */
+export type CallKey = PeerKey | 18;
 
 /** A request to another member. */
 export type PeerRequest = {
-  [K in PeerKey]: { readonly apiKey: K; readonly body: RequestInputOf<K> };
-}[PeerKey];
+  [K in CallKey]: { readonly apiKey: K; readonly body: RequestInputOf<K> };
+}[CallKey];
 
 /** How a call ended. refused: nothing listens there, so the process is dead. timedOut, closed: nobody knows. */
 export type CallOutcome =
-  | { readonly response: ResponseOf<PeerKey> }
+  | { readonly response: ResponseOf<CallKey> }
   | { readonly failure: 'refused' | 'timedOut' | 'closed' };
 
 /** What the host must carry to others, or back to them. */
@@ -46,7 +53,7 @@ export type PeerEvent =
 
 /** A call under way. */
 export interface Call {
-  readonly apiKey: PeerKey;
+  readonly apiKey: CallKey;
   readonly nodeId: number;
 }
 
@@ -93,7 +100,9 @@ export interface Replica {
   /** Of its last fetch: `env.nowMs` and `env.wallMs`; -1 for the latter before the first. */
   fetchedAtMs: number;
   fetchedWallMs: number;
-  /** When it last had all that the leader had at the fetch before; -1 before that. */
+  /** When it last had all that the leader had at the fetch before, `env.nowMs`; -Infinity before that. */
+  caughtUpAtMs: number;
+  /** The same, ms since 1970; -1 before that. */
   caughtUpWallMs: number;
   /** The end of the leader's log at its last fetch. */
   leaderEndAtFetch: number;
@@ -113,6 +122,23 @@ export interface ParkedFetch {
   readonly untilMs: number;
 }
 
+/** A voter that is being added or removed: one at a time. */
+export interface VoterChange {
+  readonly kind: 'add' | 'remove';
+  readonly voter: Voter;
+  /** Who is answered, -1 once that is done; in Kafka's terms, whether only when it is committed. */
+  waiter: number;
+  readonly acksWhenCommitted: boolean;
+  /** asking: what the new voter supports. catchingUp: until it has what the leader has. Then it is in the log. */
+  stage: 'asking' | 'catchingUp' | 'committing';
+  /** The levels of kraft.version that the new voter says it supports; null before it has. */
+  versions: { readonly min: number; readonly max: number } | null;
+  /** Where the batch with the new voters stands; -1 before it was appended. */
+  offset: number;
+  /** Given up then, `env.nowMs`; what is in the log by then stays. */
+  untilMs: number;
+}
+
 /** What only a leader knows. */
 export interface Lead {
   /** Where the batch that began this epoch stands, and the offset behind it. */
@@ -130,6 +156,7 @@ export interface Lead {
   beginAtMs: number;
   /** Something was appended since parked fetches were last looked through. */
   hasNews: boolean;
+  voterChange: VoterChange | null;
 }
 
 /** A snapshot that is being fetched from the leader. */
@@ -173,6 +200,8 @@ export interface Follow {
   /** The log is being cut or begun anew: nothing is fetched. */
   isCutting: boolean;
   download: Download | null;
+  /** When the leader may next be asked to change what the voters' record says of this member, `env.nowMs`. */
+  voterNewsAtMs: number;
 }
 
 /** A piece of a snapshot that is being read for another member. */

@@ -144,6 +144,7 @@ function beginToFollow(turn: Turn): void {
     retryAtMs: Infinity,
     leaderHighWatermark: -1,
     download: null,
+    voterNewsAtMs: -Infinity,
   };
   raft.timerMs = env.nowMs + missedLeaderMs(raft);
   pumpFollower(turn);

@@ -16,6 +16,7 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { RequestOf } from '../protocol/messages/index.ts';
 import { reply } from './calls.ts';
 import { advanceLeader, noteFetch } from './leading.ts';
+import { tendVoterChange } from './membership.ts';
 import { FETCH_BYTES_MAX, fetchPartitionOf, fetchResponse } from './messages.ts';
 import { BOOTSTRAP_ID, type SnapshotId } from './names.ts';
 import type { ParkedFetch } from './role-state.ts';
@@ -83,6 +84,12 @@ export function takeFetchRequest(turn: Turn, version: number, body: RequestOf<1>
     return;
   }
   advanceLeader(turn);
+  tendVoterChange(turn, lead);
+  if (raft.lead !== lead) {
+    // It was this fetch that committed the removal of this leader.
+    refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER);
+    return;
+  }
   const fetch: ParkedFetch = {
     waiter,
     version,

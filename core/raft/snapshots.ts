@@ -11,6 +11,7 @@ import type { LogEvent } from '../log/types.ts';
 import { askTidy } from './asks.ts';
 import { checkpointName, type SnapshotId } from './names.ts';
 import type { Raft } from './state.ts';
+import { forgetVoters } from './voter-history.ts';
 
 /** Snapshots that are kept. */
 export const SNAPSHOTS_KEPT = 2;
@@ -55,6 +56,7 @@ function pruneSnapshots(raft: Raft, out: Outbox): void {
 /** A new snapshot is durable: older ones and the log below them may go. */
 export function addSnapshot(raft: Raft, env: Env, id: SnapshotId, out: Outbox): void {
   raft.snapshots.push(id);
+  forgetVoters(raft, id.endOffset);
   // One that was damaged has been written anew under its own name: it must not go with the damaged ones.
   raft.badSnapshots = raft.badSnapshots.filter((bad) => bad.endOffset !== id.endOffset || bad.epoch !== id.epoch);
   const segmentsBefore = raft.log.segments.length;

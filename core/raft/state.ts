@@ -25,7 +25,7 @@ import type {
   Role,
   SnapshotServing,
 } from './role-state.ts';
-import { isVoter, type Voter, type VoterEndpoint, type VoterSet } from './voters.ts';
+import { isVoter, type Voter, type VoterEndpoint, type VoterSet, voterOf } from './voters.ts';
 
 export type { Lead, Role } from './role-state.ts';
 
@@ -62,6 +62,15 @@ export interface PeerOptions {
   readonly bootstrapCount: number;
   /** Whether a node that is no voter may follow as an observer; else it is refused at the opening. */
   readonly mayObserve: boolean;
+  /** Of the listener for controllers that members use among themselves; a new voter must have one of this name. */
+  readonly listenerName: string;
+  /**
+   * Where this member, as a voter, is reached; the voters' record is made to say so. Empty for one that never votes, or
+   * that does not know where others reach it: then the record stays as it is.
+   */
+  readonly endpoints: readonly VoterEndpoint[];
+  /** controller.quorum.auto.join.enable: an observer asks to be made a voter. */
+  readonly autoJoins: boolean;
 }
 
 /** Options of a new member. */
@@ -286,6 +295,26 @@ export function knownLeader(raft: Raft): number {
 export function isOwnVoter(raft: Raft): boolean {
   const { nodeId, directoryId, quorum } = raft;
   return quorum.voters.some((voter) => isVoter(voter, nodeId, directoryId));
+}
+
+/** This member as the voters' record should have it; null where it does not know. */
+export function ownVoterOf(raft: Raft): Voter | null {
+  const { nodeId, directoryId, peers } = raft;
+  return peers.endpoints.length === 0 ? null : voterOf(nodeId, directoryId, peers.endpoints);
+}
+
+/**
+ * Whether this member may ask for votes: as a voter, or as one whose removal is not known to be committed. In the
+ * latter case nobody else may be able to lead: the only other one with a say may lack the very record of the removal
+ * (Ongaro's dissertation, section 4.2.2).
+ */
+export function mayStand(raft: Raft): boolean {
+  const { nodeId, directoryId, earlierQuorums, highWatermark } = raft;
+  if (isOwnVoter(raft)) return true;
+  return earlierQuorums.some(
+    ({ replacedAt, quorum }) =>
+      replacedAt >= highWatermark && quorum.voters.some((voter) => isVoter(voter, nodeId, directoryId)),
+  );
 }
 
 /** The voters beside this member. */

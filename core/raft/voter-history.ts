@@ -4,12 +4,17 @@
  */
 import type { QuorumControls } from './batches.ts';
 import type { Raft } from './state.ts';
+import type { VoterSet } from './voters.ts';
 
-/** Earlier voter sets that are kept; what is committed is never cut, so older ones are of no use. */
-const EARLIER_MAX = 64;
+/** Earlier voter sets that are kept: no log that is read has so many changes behind its newest snapshot. */
+const EARLIER_MAX = 4096;
 
 /** Takes what a control batch at `baseOffset` says. */
-export function noteVoters(raft: Raft, controls: QuorumControls, baseOffset: number): void {
+export function noteVoters(
+  raft: Raft,
+  controls: Pick<QuorumControls, 'kraftVersion' | 'voters'>,
+  baseOffset: number,
+): void {
   const { kraftVersion, voters } = controls;
   if (kraftVersion === null && voters === null) return;
   const { quorum, areVotersLogged, earlierQuorums } = raft;
@@ -28,4 +33,20 @@ export function takeBackVoters(raft: Raft, end: number): void {
     raft.quorum = last.quorum;
     raft.areVotersLogged = last.areVotersLogged;
   }
+}
+
+/** The voters that the records below `end` name; `end` is at or above the end of the newest snapshot. */
+export function votersBelow(raft: Raft, end: number): VoterSet {
+  return raft.earlierQuorums.find(({ replacedAt }) => replacedAt >= end)?.quorum ?? raft.quorum;
+}
+
+/** A snapshot that ends at `end` is durable: no cut of the log goes below it. */
+export function forgetVoters(raft: Raft, end: number): void {
+  raft.earlierQuorums = raft.earlierQuorums.filter(({ replacedAt }) => replacedAt >= end);
+}
+
+/** Whether the latest change of the voters is not known to be committed. */
+export function isChangePending(raft: Raft): boolean {
+  const last = raft.earlierQuorums[raft.earlierQuorums.length - 1];
+  return last !== undefined && last.replacedAt >= raft.highWatermark;
 }

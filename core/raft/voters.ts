@@ -51,6 +51,34 @@ export function isVoter(voter: Voter, id: number, directoryId: string): boolean 
   return voter.id === id && (voter.directoryId === ZERO_UUID || voter.directoryId === directoryId);
 }
 
+/** Voters of one quorum, at most: five that stay, and room to put others in their places one by one. */
+export const QUORUM_VOTERS_MAX = 9;
+
+/** A voter as messages to operators name it; Kafka's words. */
+export function voterText({ id, directoryId }: Pick<Voter, 'id' | 'directoryId'>): string {
+  return `ReplicaKey(id=${id}, directoryId=${directoryId === ZERO_UUID ? '<undefined>' : directoryId})`;
+}
+
+/** Voters as messages to operators name them. */
+export function votersText(voters: readonly Voter[]): string {
+  return `[${voters.map(voterText).join(', ')}]`;
+}
+
+/** Whether two descriptions of one voter say the same of where it listens and what it supports. */
+export function isSameVoter(a: Voter, b: Voter): boolean {
+  if (a.versionMin !== b.versionMin || a.versionMax !== b.versionMax) return false;
+  if (a.endpoints.length !== b.endpoints.length) return false;
+  return a.endpoints.every((one, i) => {
+    const other = b.endpoints[i];
+    return one.name === other?.name && one.host === other.host && one.port === other.port;
+  });
+}
+
+/** The voters with another description of one of them, found by its node. */
+export function withVoter(voters: readonly Voter[], changed: Voter): readonly Voter[] {
+  return voters.map((voter) => (voter.id === changed.id ? changed : voter));
+}
+
 /** Where a member listens, as far as is known: voters of the log, of the configuration, or what others have said. */
 export function endpointOf(
   known: {

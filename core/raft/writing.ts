@@ -13,6 +13,7 @@ import { snapshotFoot, snapshotHead, valuesBatch } from './batches.ts';
 import { checkpointName, partName, type SnapshotId } from './names.ts';
 import { addSnapshot, postponeSnapshot } from './snapshots.ts';
 import type { Raft, RaftEvent, Writing } from './state.ts';
+import { votersBelow } from './voter-history.ts';
 
 /**
  * Begins a snapshot of what all records below `id.endOffset` come to; `id.epoch` and `lastTimestampMs` (ms since 1970)
@@ -59,7 +60,9 @@ function addPart(writing: Writing, parts: Uint8Array[], part: { bytes: Uint8Arra
 }
 
 function headOf(raft: Raft, writing: Writing): { bytes: Uint8Array; count: number } {
-  const voters = raft.quorum.kraftVersion > 0 ? raft.quorum.voters : null;
+  // Of what stands behind it the snapshot must know nothing: it may never be committed.
+  const quorum = votersBelow(raft, writing.id.endOffset);
+  const voters = quorum.kraftVersion > 0 ? quorum.voters : null;
   const bytes = snapshotHead(writing.lastTimestampMs, voters, placeOf(writing));
   return { bytes, count: voters === null ? 1 : 3 };
 }

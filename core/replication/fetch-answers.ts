@@ -25,6 +25,7 @@ import {
   startCut,
 } from './fetcher.ts';
 import { divergingCut, type Followed, isBelowLog, raiseWatermark, WAIT_MS_MIN } from './followed.ts';
+import { draw } from './throttle.ts';
 
 const LATEST = -1;
 const EARLIEST = -2;
@@ -117,6 +118,7 @@ function takePartition(fetcher: Fetcher, env: Env, followed: Followed, answer: A
   }
   followed.retryMs = WAIT_MS_MIN;
   if (answer.records !== null && answer.records.length > 0) {
+    if (followed.throttled !== 'no') draw(fetcher.throttle, answer.records.length, env.nowMs);
     if (!append(fetcher, env, followed, answer.records, sinks.out)) return;
   }
   if (answer.highWatermark > followed.leaderHighWatermark) followed.leaderHighWatermark = answer.highWatermark;

@@ -12,8 +12,7 @@
  *
  * A crash loses all of it and nothing that matters: the log says where to go on.
  */
-import type { Ids } from '../lib/ids.ts';
-import { nextTicket } from '../lib/ids.ts';
+import { type Ids, nextTicket } from '../lib/ids.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { deleteBelow, latestEpoch, resetTo, truncateTo } from '../log/log.ts';
@@ -26,9 +25,11 @@ import {
   type FollowOptions,
   firstStage,
   raiseWatermark,
+  sayCut,
   startToWrite,
   WAIT_MS_MIN,
 } from './followed.ts';
+import { freeAtMs, portion, type Throttle } from './throttle.ts';
 
 /** How a fetcher fetches. */
 export interface FetchSettings {
@@ -61,6 +62,8 @@ export interface Fetcher {
   /** Of this node's registration. */
   brokerEpoch: number;
   readonly settings: FetchSettings;
+  /** follower.replication.throttled.rate, of all fetchers of a node together. */
+  readonly throttle: Throttle;
   /** By topic id and index. */
   readonly followed: Map<string, Followed>;
   /** To be listed in the next request. */
@@ -98,13 +101,20 @@ export type FetcherEvent =
   | { readonly kind: 'lower'; readonly followed: Followed; readonly offset: number; readonly isReset: boolean };
 
 /** A fetcher that follows nothing yet. */
-export function createFetcher(ids: Ids, self: number, leaderId: number, settings: FetchSettings): Fetcher {
+export function createFetcher(
+  ids: Ids,
+  self: number,
+  leaderId: number,
+  settings: FetchSettings,
+  throttle: Throttle,
+): Fetcher {
   return {
     ids,
     self,
     leaderId,
     brokerEpoch: -1,
     settings,
+    throttle,
     followed: new Map(),
     changed: new Set(),
     gone: new Map(),
@@ -186,6 +196,26 @@ export function delay(fetcher: Fetcher, env: Env, followed: Followed): void {
   fetcher.waiting.add(followed);
 }
 
+/** Those that have to keep the rate wait until there is room for more. */
+function holdBack(fetcher: Fetcher, env: Env): void {
+  const { throttle, changed, followed: all, sessionId, waiting } = fetcher;
+  const retryAtMs = freeAtMs(throttle, env.nowMs);
+  if (retryAtMs <= env.nowMs) return;
+  for (const followed of sessionId === 0 ? all.values() : changed) {
+    if (followed.throttled !== 'bound' || followed.stage !== 'ready') continue;
+    env.reached('replication.throttled.follower');
+    leave(fetcher, followed);
+    followed.stage = 'waiting';
+    followed.retryAtMs = retryAtMs;
+    waiting.add(followed);
+  }
+}
+
+/** The rate, or who has to keep it, is another: whoever waits for it looks again. */
+export function throttleChanged(fetcher: Fetcher, nowMs: number): void {
+  for (const followed of fetcher.waiting) followed.retryAtMs = Math.min(followed.retryAtMs, nowMs);
+}
+
 /** The log is to be cut, or reset: the owner's checkpoints come first. */
 export function startCut(
   fetcher: Fetcher,
@@ -204,7 +234,10 @@ export function startCut(
 /** The owner's checkpoints are lowered: cuts. */
 export function cutFollowed(fetcher: Fetcher, env: Env, followed: Followed, offset: number, out: Outbox): void {
   if (!isFollowed(fetcher, followed) || followed.stage !== 'lowering' || followed.cutTo !== offset) return;
-  if (offset < followed.highWatermark) env.reached('replication.cut_committed');
+  if (offset < followed.highWatermark) {
+    env.reached('replication.cut_committed');
+    sayCut(followed, fetcher.leaderId, offset, out);
+  }
   followed.highWatermark = Math.min(followed.highWatermark, offset);
   followed.leaderHighWatermark = -1;
   followed.stage = 'cutting';
@@ -282,7 +315,9 @@ export function fetcherDeadlineMs(fetcher: Fetcher): number {
 /** Sends what is to be sent; called once all that a step has changed is known, and at the deadline. */
 export function pumpFetcher(fetcher: Fetcher, env: Env, events: FetcherEvent[]): void {
   for (const followed of fetcher.waiting) if (followed.retryAtMs <= env.nowMs) beReady(fetcher, followed);
-  if (env.nowMs < fetcher.retryAtMs || fetcher.readyCount === 0) return;
+  if (env.nowMs < fetcher.retryAtMs) return;
+  holdBack(fetcher, env);
+  if (fetcher.readyCount === 0) return;
   const parked = fetcher.calls[0];
   if (parked !== undefined && (fetcher.calls.length > 1 || parked.isFull || fetcher.changed.size === 0)) return;
   const number = ++fetcher.requests;
@@ -298,7 +333,7 @@ function requestOf(fetcher: Fetcher, number: number, isFull: boolean): FetchRequ
   const { settings, self, brokerEpoch, sessionId, sessionEpoch } = fetcher;
   const topics: FetchRequest['topics'] = [];
   const listed = isFull ? fetcher.followed.values() : fetcher.changed;
-  for (const followed of listed) if (followed.stage === 'ready') list(topics, followed, number, settings);
+  for (const followed of listed) if (followed.stage === 'ready') list(fetcher, topics, followed, number);
   fetcher.changed.clear();
   const forgottenTopicsData: FetchRequest['forgottenTopicsData'] = [];
   for (const [key, { topicId, index }] of fetcher.gone) {
@@ -327,8 +362,10 @@ function requestOf(fetcher: Fetcher, number: number, isFull: boolean): FetchRequ
   };
 }
 
-function list(topics: FetchRequest['topics'], followed: Followed, number: number, settings: FetchSettings): void {
-  const { log, topicId, index, leaderEpoch } = followed;
+function list(fetcher: Fetcher, topics: FetchRequest['topics'], followed: Followed, number: number): void {
+  const { log, topicId, index, leaderEpoch, throttled } = followed;
+  const { throttle, settings } = fetcher;
+  const bytesMax = settings.partitionMaxBytes;
   followed.listedIn = number;
   followed.isInSession = true;
   const partition: FetchRequest['topics'][number]['partitions'][number] = {
@@ -337,7 +374,7 @@ function list(topics: FetchRequest['topics'], followed: Followed, number: number
     fetchOffset: log.end,
     lastFetchedEpoch: latestEpoch(log),
     logStartOffset: log.start,
-    partitionMaxBytes: settings.partitionMaxBytes,
+    partitionMaxBytes: throttled === 'bound' ? portion(throttle, bytesMax) : bytesMax,
     replicaDirectoryId: ZERO_UUID,
     highWatermark: followed.highWatermark,
   };

@@ -2,13 +2,14 @@
  * One partition that this node follows: where it stands, and how its log is brought onto the leader's history.
  *
  * Stages: ready (to be listed in a fetch) → syncing (what a fetch brought is on its way to the disk) → ready; or
- * lowering (the owner lowers its checkpoints) → cutting (the log cuts its tail) → ready; or asking (out of range: where
- * does the leader's log begin and end?) → one of the above; or waiting (for a later try). While it is not ready the
- * partition is out of the fetch session, so that a slow disk holds back nobody else.
+ * lowering (the owner lowers its checkpoints) → cutting (the log cuts its tail) → ready; or asking (out of range:
+ * where does the leader's log begin and end?) → one of the above; or waiting (for a later try, or for its rate). While
+ * it is not ready the partition is out of the fetch session, so that a slow disk holds back nobody else.
  *
  * A diverging log is cut before the watermark of the leader is believed (KAFKA-14704).
  */
 
+import type { Outbox } from '../lib/world.ts';
 import type { Log } from '../log/log.ts';
 import { endOffsetForEpoch, keepTail } from '../log/log.ts';
 
@@ -43,6 +44,11 @@ export interface Followed {
   isReset: boolean;
   /** What was asked last when out of range. */
   asked: 'latest' | 'earliest';
+  /**
+   * Whether its bytes count for the rate of throttled replicas, and whether it has to keep that rate itself: one that
+   * is in sync does not.
+   */
+  throttled: 'no' | 'counted' | 'bound';
   /** When a waiting one is ready again, `env.nowMs`, and how long it waits the next time. */
   retryAtMs: number;
   retryMs: number;
@@ -77,6 +83,7 @@ export function createFollowed(options: FollowOptions): Followed {
     cutTo: -1,
     isReset: false,
     asked: 'latest',
+    throttled: 'no',
     retryAtMs: Infinity,
     retryMs: WAIT_MS_MIN,
   };
@@ -99,6 +106,20 @@ export function divergingCut(log: Log, epoch: number, endOffset: number): number
 export function isBelowLog(log: Log, offset: number): boolean {
   const first = log.segments[0];
   return first !== undefined && offset < first.base;
+}
+
+/** Committed records are about to go: the leader was elected uncleanly, or has lost its disk. Loudly. */
+export function sayCut(followed: Followed, leaderId: number, offset: number, out: Outbox): void {
+  const { topic, index, leaderEpoch, highWatermark } = followed;
+  const fields = new Map<string, string | number>([
+    ['partition', `${topic}-${index}`],
+    ['from', offset],
+    ['to', highWatermark],
+    ['leader', leaderId],
+    ['leaderEpoch', leaderEpoch],
+  ]);
+  const text = 'records that were committed are cut, because the leader does not have them: they are lost';
+  out.push({ kind: 'say', level: 'error', text, fields });
 }
 
 /** Raises the high watermark to what the leader has said, as far as it is synced here. True if it has moved. */

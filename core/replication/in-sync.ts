@@ -35,6 +35,11 @@ export interface Follower {
   brokerEpoch: number;
   /** Records below it are synced there; -1 before it has fetched under this leader epoch. */
   fetchOffset: number;
+  /**
+   * A later life of it has begun behind what an earlier one had synced: its disk is another one. It is counted where it
+   * stands, and the controller lets it go as soon as this leader hears of it.
+   */
+  beganAnew: boolean;
   /** Its log's start; -1 if not known. */
   logStart: number;
   /** The last moment at which it had everything that was in the leader's log then, `env.nowMs`. */
@@ -108,13 +113,14 @@ export function createInSync(
     growMs: -Infinity,
     lagMs: state.isr.length > 1 ? nowMs + lagMaxMs : Infinity,
   };
-  for (const id of state.replicas) if (id !== self) inSync.followers.set(id, freshFollower(id, nowMs));
+  for (const id of state.replicas) if (id !== self) inSync.followers.set(id, freshFollower(state, id, nowMs));
   return inSync;
 }
 
-function freshFollower(id: number, nowMs: number): Follower {
-  const never = { brokerEpoch: -1, fetchOffset: -1, logStart: -1, fetchedMs: -1, fetchedEnd: -1 };
-  return { id, ...never, caughtUpMs: nowMs };
+/** One that is not in sync has never been: nobody waits for it before it has caught up. */
+function freshFollower({ isr }: PartitionState, id: number, nowMs: number): Follower {
+  const never = { brokerEpoch: -1, fetchOffset: -1, beganAnew: false, logStart: -1, fetchedMs: -1, fetchedEnd: -1 };
+  return { id, ...never, caughtUpMs: isr.includes(id) ? nowMs : Number.NEGATIVE_INFINITY };
 }
 
 /**
@@ -128,9 +134,10 @@ export function takeState(inSync: InSync, state: PartitionState, nowMs: number):
   inSync.isr = state.isr;
   inSync.pending = null;
   inSync.replicas = state.replicas;
+  for (const follower of inSync.followers.values()) if (!state.isr.includes(follower.id)) follower.beganAnew = false;
   for (const id of inSync.followers.keys()) if (!state.replicas.includes(id)) inSync.followers.delete(id);
   for (const id of state.replicas) {
-    if (id !== inSync.self && !inSync.followers.has(id)) inSync.followers.set(id, freshFollower(id, nowMs));
+    if (id !== inSync.self && !inSync.followers.has(id)) inSync.followers.set(id, freshFollower(state, id, nowMs));
   }
   if (inSync.isr.length > 1) inSync.lagMs = Math.min(inSync.lagMs, nowMs);
   return true;
@@ -168,6 +175,7 @@ export function noteFetch(inSync: InSync, fetch: FollowerFetch, logEnd: number, 
   else if (fetch.fetchOffset >= follower.fetchedEnd && follower.fetchedMs >= 0) {
     follower.caughtUpMs = Math.max(follower.caughtUpMs, follower.fetchedMs);
   }
+  if (fetch.fetchOffset < follower.fetchOffset) follower.beganAnew = true;
   follower.brokerEpoch = fetch.brokerEpoch;
   follower.fetchOffset = fetch.fetchOffset;
   follower.logStart = fetch.logStart;
@@ -283,6 +291,7 @@ export function checkInSync(inSync: InSync, highWatermark: number): void {
   assert(inSync.pending === null || inSync.pending.partitionEpoch === inSync.partitionEpoch, 'a proposal is of now');
   for (const follower of inSync.followers.values()) {
     if (!countsAsInSync(inSync, follower.id) || follower.fetchOffset < inSync.epochStart) continue;
+    if (follower.beganAnew) continue;
     assert(follower.fetchOffset >= highWatermark, 'a follower in sync has all that is committed');
   }
 }

@@ -79,10 +79,15 @@ export interface Leader<W extends Waiter> {
   epoch: number;
   /** Readers see records below it, so it never goes back. `highWatermark <= log.durable`. */
   highWatermark: number;
-  /** min.insync.replicas: an append with acks=-1 is refused when fewer replicas are in sync. */
+  /** min.insync.replicas: an append with acks=-1 is refused when fewer are in sync of the replicas that there are. */
   inSyncMin: number;
   /** The other replicas; null where there are none, or while this node does not lead. */
   inSync: InSync | null;
+  /** This node, and replica.lag.time.max.ms: as they were when it took the lead. */
+  self: number;
+  lagMaxMs: number;
+  /** Where its log ended then. */
+  epochStart: number;
   /** Every append above the high watermark, in the order of appends; at most APPENDS_MAX. */
   readonly appends: Queue<Append<W>>;
   /** The appends with acks=1 that are not durable yet; each is in `appends` too. */
@@ -101,6 +106,9 @@ export function createLeader<W extends Waiter>(log: Log, inSyncMin: number): Lea
     highWatermark: 0,
     inSyncMin,
     inSync: null,
+    self: -1,
+    lagMaxMs: 0,
+    epochStart: 0,
     appends: createQueue(),
     unsynced: createQueue(),
     committedBytes: 0,
@@ -130,28 +138,37 @@ export function takeLead<W extends Waiter>(leader: Leader<W>, { self, state, lag
   const isAlone = replicas.length === 1;
   if (isAlone && leader.epoch < 0) leader.highWatermark = Math.max(leader.highWatermark, log.durable);
   leader.inSync = isAlone ? null : createInSync(self, state, log.end, nowMs, lagMaxMs);
+  leader.self = self;
+  leader.lagMaxMs = lagMaxMs;
+  leader.epochStart = log.end;
   leader.epoch = epoch;
   return assignEpoch(log, epoch, log.end);
 }
 
-/** A later word of the controller about the in-sync set under this leader's epoch. False when it says nothing new. */
+/**
+ * A later word of the controller about the replicas under this leader's epoch: who is in sync, and who has come. False
+ * when it says nothing new.
+ */
 export function takePartitionState<W extends Waiter>(
   leader: Leader<W>,
   env: Env,
   state: PartitionState,
   finished: W[],
 ): boolean {
-  const { inSync } = leader;
-  if (inSync === null || state.leaderEpoch !== leader.epoch || !state.isr.includes(inSync.self)) return false;
-  if (!takeState(inSync, state, env.nowMs)) return false;
+  const { inSync, self, epochStart, lagMaxMs } = leader;
+  if (state.leaderEpoch !== leader.epoch || !state.isr.includes(self)) return false;
+  if (inSync === null) {
+    if (state.replicas.length === 1) return false;
+    env.reached('replication.first_follower');
+    leader.inSync = createInSync(self, state, epochStart, env.nowMs, lagMaxMs);
+  } else if (!takeState(inSync, state, env.nowMs)) return false;
   if (isShort(leader)) failTooFew(leader, env, finished);
   return true;
 }
 
-/** Whether fewer replicas are in sync than acks=all wants. */
+/** Whether fewer replicas are in sync than acks=all wants; one that is alone is all that there are. */
 export function isShort<W extends Waiter>({ inSync, inSyncMin }: Leader<W>): boolean {
-  if (inSync === null) return 1 < inSyncMin;
-  return inSync.isr.length < wantedInSync(inSync, inSyncMin);
+  return inSync !== null && inSync.isr.length < wantedInSync(inSync, inSyncMin);
 }
 
 /** What so few hold does not count as committed: who waits for all is told, and may try again. */

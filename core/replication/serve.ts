@@ -53,8 +53,8 @@ export function judgeReplica<W extends Waiter>(leader: Leader<W>, id: number, as
 }
 
 /**
- * Notes what a replica says by listing the partition in a request: once for each request that lists it, and never for
- * those that only go on with the session, nor again when a parked request is looked at. `advance` is due afterwards.
+ * Notes what a replica says by listing the partition in a request: once for each request that lists it, and not again
+ * for those that only go on with the session, or when a parked request is looked at. `advance` is due afterwards.
  * False when it says nothing: a log that parts from ours, an offset out of range, an earlier life of that broker.
  */
 export function noteReplica<W extends Waiter>(
@@ -65,8 +65,9 @@ export function noteReplica<W extends Waiter>(
 ): boolean {
   const { inSync, log } = leader;
   if (inSync === null || judgeReplica(leader, replica.id, asked).kind !== 'read') return false;
+  const { id, brokerEpoch } = replica;
   const { fetchOffset, logStartOffset: logStart } = asked;
-  return noteFetch(inSync, { ...replica, fetchOffset, logStart }, log.end, env.nowMs);
+  return noteFetch(inSync, { id, brokerEpoch, fetchOffset, logStart }, log.end, env.nowMs);
 }
 
 function judge(log: Log, fenced: ErrorCode, asked: Asked, upTo: number): Verdict {

@@ -112,7 +112,8 @@ export function toldUs(history: History, { action, answer, startUs }: TopicOpera
 
 /**
  * When an attempt that nobody answered can be carried out no more. `startUs`, `doneUs`: when its operation was begun
- * and given up; a network that held bytes back in between may deliver them later.
+ * and given up; a network that held bytes back in between may deliver them later. What a controller had in its log when
+ * it resigned is decided by whoever leads next, which nobody does before a disk takes the first batch of an epoch.
  */
 export function expiryUs(history: History, startUs: number, doneUs: number): number {
   const { calmUs, downsUs, holds, isOfSeveral } = history;
@@ -125,7 +126,17 @@ export function expiryUs(history: History, startUs: number, doneUs: number): num
   }
   const downUs = downsUs.find((us) => us >= doneUs) ?? Number.POSITIVE_INFINITY;
   const quietUs = calmUs >= doneUs && calmUs >= 0 ? calmUs : Number.POSITIVE_INFINITY;
-  return Math.min(downUs, quietUs, lastUs + carriedOutUs);
+  return Math.min(downUs, quietUs, ledAgainUs(history, startUs, lastUs + carriedOutUs, carriedOutUs));
+}
+
+/** `untilUs`, or later where the disks were full by then: one that is full again at once may take nothing between. */
+function ledAgainUs({ fulls }: History, startUs: number, untilUs: number, carriedOutUs: number): number {
+  let lastUs = untilUs;
+  for (const { fromUs, toUs } of fulls) {
+    const endUs = toUs < 0 ? Number.POSITIVE_INFINITY : toUs;
+    if (fromUs <= lastUs && endUs >= startUs) lastUs = Math.max(lastUs, endUs + carriedOutUs);
+  }
+  return lastUs;
 }
 
 /** What is known of the life of one topic id. */

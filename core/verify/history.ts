@@ -29,6 +29,8 @@ export interface Send {
   readonly value: number;
   readonly acks: 0 | 1 | -1;
   readonly isIdempotent: boolean;
+  /** How long its producer was to try; Infinity where that is not known. */
+  readonly patienceMs: number;
   readonly sentUs: number;
   /** -1 while nothing was heard. */
   doneUs: number;
@@ -79,6 +81,10 @@ export interface Complaint {
   /** -1 for none. */
   readonly partition: number;
   readonly sentence: string;
+  /** The log that it is about, where it is of a replica. */
+  readonly log?: string;
+  /** The node whose machine broke an invariant of its own. */
+  readonly node?: number;
 }
 
 /** All of it. */
@@ -102,6 +108,8 @@ export interface History {
   readonly downsUs: number[];
   /** When a network held bytes back, to deliver them at the end; -1 for an end that has not come. */
   readonly holds: { readonly fromUs: number; toUs: number }[];
+  /** When a majority of the disks was full, so that nobody could lead the quorum; -1 for an end that has not come. */
+  readonly fulls: { readonly fromUs: number; toUs: number }[];
   /** From then on nothing that was sent earlier is still under way; -1 while that time has not come. */
   calmUs: number;
 }
@@ -121,6 +129,7 @@ export function createHistory(partitions: readonly HistoryPartition[], isOfSever
     cuts: [],
     downsUs: [],
     holds: [],
+    fulls: [],
     calmUs: -1,
   };
 }

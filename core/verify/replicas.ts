@@ -17,6 +17,8 @@ export interface ReplicaSight {
   readonly log: string;
   readonly node: number;
   readonly life: number;
+  /** Grows in a life of the node with each time that the replica comes to it: one that had left begins anew, empty. */
+  readonly stay: number;
   readonly isLeader: boolean;
   /** Of the leader, as this node knows it; -1 for unknown. */
   readonly epoch: number;
@@ -37,6 +39,7 @@ export interface ReplicaSight {
 /** The latest that a node said of a log: of epochs in any life where they are kept, of watermarks in this one. */
 interface Last {
   life: number;
+  stay: number;
   epoch: number;
   highWatermark: number;
 }
@@ -80,11 +83,12 @@ export function seeReplica(judge: ReplicaJudge, sight: ReplicaSight): Complaint 
   judge.logs.set(sight.log, log);
   if (sight.lossy >= 0 && sight.isLeader && !log.leaders.has(sight.epoch)) admitLoss(judge, log, sight);
   const before = log.last.get(sight.node);
-  const isSameLife = before?.life === sight.life;
-  const shown = isSameLife ? keptBelow(log.losses, before.epoch, sight.epoch, before.highWatermark) : -1;
+  const isSameStay = before?.life === sight.life && before.stay === sight.stay;
+  const shown = isSameStay ? keptBelow(log.losses, before.epoch, sight.epoch, before.highWatermark) : -1;
   const found = judgeEpoch(log, sight) ?? judgeWatermark(shown, sight) ?? judgeLeader(log, sight);
   log.last.set(sight.node, {
     life: sight.life,
+    stay: sight.stay,
     epoch: Math.max(sight.epoch, before?.epoch ?? -1),
     highWatermark: Math.max(sight.highWatermark, shown),
   });
@@ -138,7 +142,7 @@ function judgeEpoch({ last }: JudgedLog, { log, node, life, epoch, isEpochKept }
   return complaint('epoch-regression', 2, sentence);
 }
 
-/** `shown`: what the node has said last, in this life, and is still to be so; -1 for nothing. */
+/** `shown`: what the node has said last, in this life and stay, and is still to be so; -1 for nothing. */
 function judgeWatermark(shown: number, sight: ReplicaSight): Complaint | null {
   const { log, node, end, highWatermark } = sight;
   if (highWatermark > end) {

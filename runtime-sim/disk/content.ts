@@ -32,6 +32,8 @@ export interface Inode {
   readonly content: Content;
   /** What survives a power loss for sure. */
   durable: View;
+  /** What syncs of a disk that lies have claimed to be durable, while it is not; null for nothing. */
+  promised: View | null;
   /** Views that syncs under way will make durable. */
   readonly syncing: Set<View>;
   /** The sizes it was cut to, in order: a read remembers how many there were. */
@@ -46,6 +48,7 @@ export function createInode(inode: number): Inode {
     inode,
     content: { chunks: [], starts: [], size: 0 },
     durable: { sync: 0, shared: 0, tail: [], tailBytes: 0 },
+    promised: null,
     syncing: new Set(),
     cuts: [],
     isForsaken: false,
@@ -67,6 +70,7 @@ export function cutInode(file: Inode, size: number): void {
   file.cuts.push(size);
   if (size >= file.content.size) return;
   keepTail(file.content, file.durable, size);
+  if (file.promised !== null) keepTail(file.content, file.promised, size);
   for (const view of file.syncing) keepTail(file.content, view, size);
   cutContent(file.content, size);
 }
@@ -153,7 +157,15 @@ export function viewNow(file: Inode, sync: number): View {
  */
 export function finishView(file: Inode, view: View): void {
   file.syncing.delete(view);
-  if (view.sync > file.durable.sync && !file.isForsaken) file.durable = view;
+  if (view.sync <= file.durable.sync || file.isForsaken) return;
+  file.durable = view;
+  if (file.promised !== null && file.promised.sync < view.sync) file.promised = null;
+}
+
+/** A sync is said to be done, and nothing of it is. */
+export function promiseView(file: Inode, view: View): void {
+  file.syncing.delete(view);
+  if (view.sync > Math.max(file.durable.sync, file.promised?.sync ?? 0) && !file.isForsaken) file.promised = view;
 }
 
 /** A sync of this view has failed. */
@@ -170,6 +182,7 @@ export function isDirty(file: Inode): boolean {
 /** Says that all that the file holds is durable. */
 export function settle(file: Inode): void {
   file.durable = viewNow(file, file.durable.sync);
+  file.promised = null;
   file.syncing.clear();
   file.isForsaken = false;
 }
@@ -179,6 +192,27 @@ export function setContent(file: Inode, parts: readonly Uint8Array[]): void {
   cutContent(file.content, 0);
   appendParts(file.content, parts);
   settle(file);
+}
+
+/** The bytes that a view describes. */
+export function bytesOfView(file: Inode, { shared, tail }: View): Uint8Array {
+  return joinParts([...partsBetween(file.content, 0, shared), ...tail]);
+}
+
+/**
+ * Puts other bytes in the place of those from `position` on, all inside the content; shared chunks stay as they are.
+ */
+export function overwrite(content: Content, position: number, bytes: Uint8Array): void {
+  const end = position + bytes.length;
+  if (position >= end) return;
+  for (let i = chunkAt(content, position); i < content.chunks.length; i++) {
+    const start = content.starts[i] as number;
+    if (start >= end) return;
+    const copy = (content.chunks[i] as Uint8Array).slice();
+    const from = Math.max(position, start);
+    copy.set(bytes.subarray(from - position, Math.min(end, start + copy.length) - position), from - start);
+    content.chunks[i] = copy;
+  }
 }
 
 /** Flips one bit of one byte, in a copy of the chunk that holds it: whoever shares the chunk keeps the true one. */

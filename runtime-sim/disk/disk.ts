@@ -18,14 +18,15 @@
  * Power loss: a process crash, then `loss.ts` for each file, and every name change that no folder sync covered is kept
  * or lost: a prefix of them, or each by itself.
  *
- * Bit rot: one bit of a file's durable bytes is flipped for good; where and when is kept in `rot` for the oracle.
+ * Bit rot: one bit of a file's durable bytes is flipped for good; where and when is kept in `rot` for the oracle. How
+ * else a disk may break its word is told in `betrayal.ts`; all of it is in `damages`.
  */
 import type { DiskEffect, DiskError, DiskInput, FileId } from '../../core/lib/world.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
-import { appendParts, finishView, flipBit, type Inode, joinParts, type View, viewNow } from './content.ts';
+import { type Betrayals, createBetrayals, type DiskDamage, loseName, losePromised } from './betrayal.ts';
+import { appendParts, finishView, flipBit, type Inode, joinParts, setContent, type View, viewNow } from './content.ts';
 import { carryOut } from './effects.ts';
-import { loseBytes } from './loss.ts';
-import { createTree, filesOf, loseNames, type Tree } from './tree.ts';
+import { createTree, filesOf, loseNames, makeFile, makeFolder, resolve, settleChanges, type Tree } from './tree.ts';
 
 /** One effect under way. */
 export interface DiskOperation {
@@ -95,7 +96,7 @@ export interface DiskFigures {
 export interface Disk {
   /** Keys the dice. */
   readonly entity: number;
-  readonly tree: Tree;
+  tree: Tree;
   readonly files: Map<FileId, OpenFile>;
   /** Mutations of names that wait; the first is being carried out. */
   names: DiskOperation[];
@@ -104,6 +105,9 @@ export interface Disk {
   syncFailed: boolean;
   readonly mood: DiskMood;
   readonly rot: Rot[];
+  /** Each way in which it broke its word, in the order of happening: rot, and what is in `betrayal.ts`. */
+  readonly damages: DiskDamage[];
+  readonly betrayals: Betrayals;
   /** For tests: the next effect of a kind fails so. */
   readonly failNext: Map<DiskEffect['kind'], DiskError>;
   readonly figures: DiskFigures;
@@ -128,6 +132,8 @@ export function createDisk(entity: number): Disk {
       capacityBytes: Number.POSITIVE_INFINITY,
     },
     rot: [],
+    damages: [],
+    betrayals: createBetrayals(),
     failNext: new Map(),
     figures: {
       appends: 0,
@@ -306,7 +312,7 @@ function crashFile(disk: Disk, dice: Dice, file: OpenFile): void {
   if (file.inode === null) return;
   for (const view of file.inode.syncing) {
     // A sync under way may have reached the device.
-    if (chance(dice, SITE.diskCrash, disk.entity, 500_000)) finishView(file.inode, view);
+    if (chance(dice, SITE.diskCrash, disk.entity, 500_000) && !disk.betrayals.isLying) finishView(file.inode, view);
   }
   file.inode.syncing.clear();
 }
@@ -334,11 +340,17 @@ function losePower(disk: Disk, dice: Dice): void {
   const isPrefix = chance(dice, SITE.diskCrash, disk.entity, 400_000);
   const prefix = below(dice, SITE.diskCrash, disk.entity, disk.tree.unsynced.length + 1);
   const keepPpm = below(dice, SITE.diskCrash, disk.entity, 1_000_000);
-  const survives = (index: number): boolean =>
-    isPrefix ? index < prefix : chance(dice, SITE.diskCrash, disk.entity, keepPpm);
+  const { unsynced } = disk.tree;
+  const survives = (index: number): boolean => {
+    const isKept = isPrefix ? index < prefix : chance(dice, SITE.diskCrash, disk.entity, keepPpm);
+    const change = unsynced[index];
+    if (!isKept && change !== undefined) loseName(disk, change);
+    return isKept;
+  };
   figures.namesLost += loseNames(disk.tree, survives);
-  for (const { file } of filesOf(disk.tree)) {
-    const fate = loseBytes(file, dice, disk.entity);
+  disk.betrayals.replaced.clear();
+  for (const { path, file } of filesOf(disk.tree)) {
+    const fate = losePromised(disk, dice, path, file);
     if (fate === 'torn') figures.filesTorn += 1;
     else if (fate === 'cut') figures.filesCut += 1;
     else if (fate === 'lost') figures.filesLost += 1;
@@ -351,6 +363,20 @@ function recount(disk: Disk): void {
   for (const { file } of filesOf(disk.tree)) disk.usedBytes += file.content.size;
 }
 
+/** Puts a file onto a disk that nobody uses, durably; the folders on its path are made. */
+export function putFile(disk: Disk, path: string, bytes: Uint8Array): void {
+  const names = path.split('/').filter((name) => name !== '');
+  for (let i = 1; i < names.length; i++) {
+    const { folder, name, entry } = resolve(disk.tree, names.slice(0, i).join('/'));
+    if (folder !== null && entry === undefined) makeFolder(disk.tree, folder, name);
+  }
+  const { folder, name } = resolve(disk.tree, path);
+  if (folder === null) throw new Error('a file is in the way of a folder');
+  setContent(makeFile(disk.tree, folder, name), [bytes]);
+  settleChanges(disk.tree, new Set(disk.tree.unsynced));
+  disk.usedBytes += bytes.length;
+}
+
 /** Flips one durable bit of a file whose path `wanted` accepts; false if there is none such. */
 export function rotDisk(disk: Disk, dice: Dice, nowUs: number, wanted: (path: string) => boolean): boolean {
   const files = filesOf(disk.tree).filter(({ path, file }) => file.durable.shared > 0 && wanted(path));
@@ -359,5 +385,6 @@ export function rotDisk(disk: Disk, dice: Dice, nowUs: number, wanted: (path: st
   const position = below(dice, SITE.diskRot, disk.entity, chosen.file.durable.shared);
   flipBit(chosen.file.content, position, below(dice, SITE.diskRot, disk.entity, 8));
   disk.rot.push({ path: chosen.path, position, sizeBytes: chosen.file.content.size, atUs: nowUs });
+  disk.damages.push({ kind: 'rotten', path: chosen.path, position });
   return true;
 }

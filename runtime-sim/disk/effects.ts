@@ -6,6 +6,7 @@
 import type { DiskEffect, DiskError, DiskInput } from '../../core/lib/world.ts';
 import { LOAD_BYTES_MAX } from '../../core/lib/world.ts';
 import { chance, type Dice, SITE } from '../dice.ts';
+import { betrayAppend, betrayRead, isReplaceLost } from './betrayal.ts';
 import {
   appendParts,
   createInode,
@@ -13,6 +14,7 @@ import {
   finishView,
   forsakeView,
   type Inode,
+  promiseView,
   readContent,
   settle,
 } from './content.ts';
@@ -27,11 +29,11 @@ export function carryOut(disk: Disk, dice: Dice, operation: DiskOperation): Disk
     case 'open':
       return error === null ? open(disk, effect) : failOpen(disk, effect, error);
     case 'append':
-      return append(disk, effect, error);
+      return append(disk, dice, effect, error);
     case 'sync':
       return sync(disk, operation, effect, error);
     case 'read':
-      return error === null || operation.inode === null ? read(disk, operation, effect) : failed(effect, error);
+      return error === null || operation.inode === null ? read(disk, dice, operation, effect) : failed(effect, error);
     case 'truncate':
       return error === null ? truncate(disk, effect) : failed(effect, error);
     case 'closeFile':
@@ -126,7 +128,7 @@ function isFull(disk: Disk, sizeBytes: number): boolean {
   return disk.usedBytes + sizeBytes > disk.mood.capacityBytes;
 }
 
-function append(disk: Disk, effect: Of<'append'>, drawn: DiskError | null): DiskInput {
+function append(disk: Disk, dice: Dice, effect: Of<'append'>, drawn: DiskError | null): DiskInput {
   const file = fileOf(disk, effect.file);
   if (file === null) return failed(effect, 'closed');
   let sizeBytes = 0;
@@ -137,7 +139,9 @@ function append(disk: Disk, effect: Of<'append'>, drawn: DiskError | null): Disk
     disk.figures.errors += 1;
     return failed(effect, error);
   }
-  appendParts(file.inode.content, effect.parts);
+  const { betrayals } = disk;
+  if (betrayals.append === null || !betrayals.fits.test(file.path)) appendParts(file.inode.content, effect.parts);
+  else betrayAppend(disk, dice, file.inode, file.path, effect.parts);
   disk.usedBytes += sizeBytes;
   disk.figures.appends += 1;
   return { kind: 'appended', owner: effect.owner, ticket: effect.ticket };
@@ -152,19 +156,23 @@ function sync(disk: Disk, operation: DiskOperation, effect: Of<'sync'>, error: D
     disk.figures.errors += 1;
     return failed(effect, error);
   }
-  finishView(inode, view);
+  if (disk.betrayals.isLying) promiseView(inode, view);
+  else finishView(inode, view);
   disk.figures.syncs += 1;
   return { kind: 'synced', owner: effect.owner, ticket: effect.ticket };
 }
 
-function read(disk: Disk, operation: DiskOperation, effect: Of<'read'>): DiskInput {
+function read(disk: Disk, dice: Dice, operation: DiskOperation, effect: Of<'read'>): DiskInput {
   if (operation.inode === null) return failed(effect, 'closed');
   const { cuts, content } = operation.inode;
   for (let i = operation.cuts; i < cuts.length; i++) {
     if ((cuts[i] as number) < effect.position + effect.length) return failed(effect, 'stale');
   }
   disk.figures.reads += 1;
-  const bytes = readContent(content, effect.position, effect.length);
+  const asked = readContent(content, effect.position, effect.length);
+  const path = disk.files.get(effect.file)?.path ?? '';
+  const isAstray = disk.betrayals.read !== null && disk.betrayals.fits.test(path);
+  const bytes = isAstray ? betrayRead(disk, dice, path, effect.position, asked.length) : asked;
   return { kind: 'read', owner: effect.owner, ticket: effect.ticket, bytes };
 }
 
@@ -183,6 +191,7 @@ function replace(disk: Disk, effect: Of<'replace'>): DiskInput {
   if (place.folder === null) return failed(effect, 'notFound');
   const old = place.entry !== undefined && !tree.isFolder(place.entry) ? place.entry.content.size : 0;
   if (isFull(disk, effect.bytes.length)) return failed(effect, 'noSpace');
+  if (place.entry !== undefined && isReplaceLost(disk, effect.path)) return changed(effect);
   disk.usedBytes += effect.bytes.length - old;
   disk.tree.made += 1;
   const entry = createInode(disk.tree.made);
@@ -190,7 +199,8 @@ function replace(disk: Disk, effect: Of<'replace'>): DiskInput {
   settle(entry);
   const change = { from: null, to: { folder: place.folder, name: place.name }, entry };
   tree.changeName(disk.tree, change);
-  tree.settleChange(disk.tree, change);
+  if (disk.betrayals.isLying) disk.betrayals.replaced.set(change, effect.path);
+  else tree.settleChange(disk.tree, change);
   return changed(effect);
 }
 

@@ -5,13 +5,15 @@
  * `syncFolder` moves the changes of its folder, in order, into what is durable. A rename is one change: after a power
  * loss the thing has its old name or the new one, never both or none.
  */
-import { createInode, type Inode } from './content.ts';
+import { createInode, type Inode, setContent } from './content.ts';
 
 /** A folder: what a listing shows, and what a power loss leaves of it. */
 export interface Folder {
   readonly folder: number;
   readonly entries: Map<string, Entry>;
   durable: Map<string, Entry>;
+  /** Rises with every change of its names, of those that are shown and of those that are durable. */
+  changes: number;
 }
 
 /** What a name stands for. */
@@ -38,7 +40,7 @@ export function createTree(): Tree {
 }
 
 function createFolder(folder: number): Folder {
-  return { folder, entries: new Map(), durable: new Map() };
+  return { folder, entries: new Map(), durable: new Map(), changes: 0 };
 }
 
 /** Tells folders from files. */
@@ -77,14 +79,26 @@ function applyChange(change: NameChange, names: (folder: Folder) => Map<string, 
   if (change.from !== null) {
     const entries = names(change.from.folder);
     if (entries.get(change.from.name) === change.entry) entries.delete(change.from.name);
+    change.from.folder.changes += 1;
   }
-  if (change.to !== null) names(change.to.folder).set(change.to.name, change.entry);
+  if (change.to === null) return;
+  names(change.to.folder).set(change.to.name, change.entry);
+  change.to.folder.changes += 1;
 }
 
 /** Makes a change durable out of turn: a `replace` that finished. */
 export function settleChange(tree: Tree, change: NameChange): void {
   applyChange(change, (folder) => folder.durable);
-  tree.unsynced = tree.unsynced.filter((other) => other !== change);
+  // What took this name before, and was never made durable, comes back no more.
+  const { to } = change;
+  const isPast = (other: NameChange): boolean => {
+    return other === change || (other.from === null && isSamePlace(other.to, to));
+  };
+  tree.unsynced = tree.unsynced.filter((other) => !isPast(other));
+}
+
+function isSamePlace(one: NameChange['to'], other: NameChange['to']): boolean {
+  return one !== null && other !== null && one.folder === other.folder && one.name === other.name;
 }
 
 /** A new file under a name whose folder exists. */
@@ -138,6 +152,7 @@ export function loseNames(tree: Tree, survives: (index: number) => boolean): num
   tree.unsynced = [];
   const show = (folder: Folder): void => {
     folder.entries.clear();
+    folder.changes += 1;
     for (const [name, entry] of folder.durable) {
       folder.entries.set(name, entry);
       if (isFolder(entry)) show(entry);
@@ -145,6 +160,24 @@ export function loseNames(tree: Tree, survives: (index: number) => boolean): num
   };
   show(tree.root);
   return lost;
+}
+
+/** All names and files as they are shown, on another disk, and durable there. Bytes are shared. */
+export function copyTree(tree: Tree): Tree {
+  const copyFolder = (from: Folder): Folder => {
+    const to = createFolder(from.folder);
+    for (const [name, entry] of from.entries)
+      to.entries.set(name, isFolder(entry) ? copyFolder(entry) : copyFile(entry));
+    to.durable = new Map(to.entries);
+    return to;
+  };
+  return { root: copyFolder(tree.root), unsynced: [], made: tree.made };
+}
+
+function copyFile({ inode, content }: Inode): Inode {
+  const copy = createInode(inode);
+  setContent(copy, content.chunks);
+  return copy;
 }
 
 /** Every file that has a name, with its path; in the order of the folders' entries. */

@@ -8,6 +8,7 @@ import type { CloseReason, NetworkEffect } from '../../core/lib/world.ts';
 import { bytesHeld, push } from '../../core/protocol/frame.ts';
 import { below, between, chance, type Dice, SITE } from '../dice.ts';
 import { connect, dial, dialled, failDial, listen } from './dial.ts';
+import { flipParts } from './flip.ts';
 import {
   type Delivery,
   deliverTo,
@@ -109,6 +110,7 @@ export function flush(network: Network, dice: Dice, nowUs: number, end: End, due
       end.queueBytes = sizeBytes - room;
       sizeBytes = room;
     }
+    if (network.flips.length > 0) parts = flipParts(network, dice, end, parts);
     end.sentBytes += sizeBytes;
     network.figures.bytesSent += sizeBytes;
     if (end.cutKey >= 0) {

@@ -14,16 +14,20 @@
  *   something to the machine that has come back.
  * - Cut by API key: a request of that key, and what follows it on its connection, is kept on the wire of one direction.
  * - Clog: what goes one way between two machines takes longer, each piece by itself.
+ * - Narrow: what goes one way between two machines passes at so many bytes a ms, on each connection by itself.
+ * - Half close: one end hears that the other sends no more and is gone; that one learns it when it sends something.
  * - Long tail: now and then something takes many times as long as usual.
+ * - Flip: one bit of what one machine sends to another is another one (`flip.ts`). Never while nobody arms it.
  * - A process is paused: its kernel accepts connections and takes bytes until the window is full; nobody reads them.
  *
- * Bytes are immutable and shared. Never duplicated, never reordered, never altered: TCP does not do that. A request is
- * carried out twice all the same where its client gave it up, asked again elsewhere, and the first is let go then; and
- * where somebody between them repeats it (`workload/repeating.ts`).
+ * Bytes are immutable and shared. Never duplicated and never reordered: TCP does not do that. A request is carried
+ * out twice all the same where its client gave it up, asked again elsewhere, and the first is let go then; and where
+ * somebody between them repeats it (`workload/repeating.ts`).
  */
 import type { CloseReason, ConnectionId, NetworkInput } from '../../core/lib/world.ts';
 import { createFramer, type Framer } from '../../core/protocol/frame.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
+import type { Flip, FlipPlace } from './flip.ts';
 
 /** What travels in one direction of a connection. */
 export type WireItem =
@@ -157,8 +161,14 @@ export interface Network {
   keyCuts: KeyCut[];
   /** By direction: the mean of what a clog adds to each latency, microseconds. */
   readonly clogs: Map<number, number>;
+  /** By direction: how many bytes of one connection get through in a ms. */
+  readonly narrows: Map<number, number>;
   /** What arrived at a cut, to be tried again when it is healed. */
   stalled: NetworkEvent[];
+  /** Bits that are to flip. */
+  readonly flips: Flip[];
+  /** Those that did, in the order of happening. */
+  readonly flipped: FlipPlace[];
   readonly mood: NetworkMood;
   readonly figures: NetworkFigures;
 }
@@ -176,7 +186,10 @@ export function createNetwork(): Network {
     cut: new Set(),
     keyCuts: [],
     clogs: new Map(),
+    narrows: new Map(),
     stalled: [],
+    flips: [],
+    flipped: [],
     mood: { jitterUs: 120, chunkPpm: 100_000, tailPpm: 0 },
     figures: { connections: 0, resets: 0, chunks: 0, framesDelivered: 0, bytesSent: 0 },
   };
@@ -283,9 +296,16 @@ export function putOnWire(
 ): void {
   end.wire.push(item);
   if (item.kind === 'bytes') end.wireBytes += item.sizeBytes;
-  const atUs = Math.max(end.arrivesUs, nowUs + travelUs(network, dice, end));
+  const atUs = Math.max(end.arrivesUs, nowUs + travelUs(network, dice, end)) + passUs(network, end, item);
   end.arrivesUs = atUs;
   due.push({ atUs, event: { what: 'arrive', end: end.end } });
+}
+
+/** How long it takes for all of something to pass where it is narrow. */
+function passUs({ narrows, ends }: Network, end: End, item: WireItem): number {
+  if (narrows.size === 0 || item.kind !== 'bytes') return 0;
+  const bytesPerMs = narrows.get(directionKey(ends.get(end.peer)?.actor ?? -1, end.actor));
+  return bytesPerMs === undefined ? 0 : Math.floor((item.sizeBytes * 1000) / bytesPerMs);
 }
 
 /** Forgets an end; nothing more is told of it. */

@@ -20,11 +20,17 @@ export function clog(network: Network, from: number, to: number, meanUs: number)
   network.clogs.set(directionKey(from, to), meanUs);
 }
 
+/** Lets so many bytes a ms through from one actor to another, on each connection, until `heal`. */
+export function narrow(network: Network, from: number, to: number, bytesPerMs: number): void {
+  network.narrows.set(directionKey(from, to), bytesPerMs);
+}
+
 /** Ends every cut and clog; what was held up goes on. */
 export function heal(network: Network, dice: Dice, nowUs: number, due: NetworkDue[]): void {
   network.cut.clear();
   network.keyCuts = [];
   network.clogs.clear();
+  network.narrows.clear();
   letGo(network, dice, nowUs, due);
 }
 
@@ -39,6 +45,7 @@ export function healSome(
   for (const direction of directions) {
     network.cut.delete(direction);
     network.clogs.delete(direction);
+    network.narrows.delete(direction);
   }
   network.keyCuts = network.keyCuts.filter(({ direction }) => !directions.has(direction));
   letGo(network, dice, nowUs, due);
@@ -66,11 +73,26 @@ export function thawHost(network: Network, nowUs: number, actor: number, due: Ne
   host.frozen = null;
 }
 
-/** Breaks off a connection, chosen by the dice among those that are open; false if there is none. */
-export function resetOne(network: Network, dice: Dice, nowUs: number, due: NetworkDue[]): boolean {
+function anyOpen(network: Network, dice: Dice): End | undefined {
   const open: End[] = [];
   for (const end of network.ends.values()) if (end.state === 'open' && end.connection < 0) open.push(end);
-  const end = open[below(dice, SITE.netLoss, 0, open.length)];
+  return open[below(dice, SITE.netLoss, 0, open.length)];
+}
+
+/** Closes one half of a connection: one end hears it, behind all that was sent to it, and the other does not. */
+export function halfClose(network: Network, dice: Dice, nowUs: number, due: NetworkDue[]): boolean {
+  const dialled = anyOpen(network, dice);
+  const accepted = dialled === undefined ? undefined : network.ends.get(dialled.peer);
+  if (dialled === undefined || accepted === undefined) return false;
+  const [hearer, other] = chance(dice, SITE.netLoss, 1, 500_000) ? [dialled, accepted] : [accepted, dialled];
+  putOnWire(network, dice, nowUs, hearer, { kind: 'end' }, due);
+  other.forgottenBy = hearer.actor;
+  return true;
+}
+
+/** Breaks off a connection, chosen by the dice among those that are open; false if there is none. */
+export function resetOne(network: Network, dice: Dice, nowUs: number, due: NetworkDue[]): boolean {
+  const end = anyOpen(network, dice);
   if (end === undefined) return false;
   network.figures.resets += 1;
   const peer = network.ends.get(end.peer);

@@ -9,25 +9,26 @@
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
  * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
  * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks
- * off. cut: silence between the node and a client, both ways or one. slowDisk: for a while everything takes up to a
- * hundred times as long. clockJump: the node's date is set. clientCrash: a client process dies. pause: the node's
- * process stands still and goes on later. Of several nodes one is struck: whichever, or the one that the plan names.
- * blackout: several nodes go at once. What comes between nodes is in `links.ts`.
- *
- * In the end nothing is lost for good: no disk is taken away, so that no more than what was not synced ever goes.
+ * off; halfClose: one of its ends alone hears so. cut: silence between the node and a client, both ways or one.
+ * slowDisk: for a while everything takes up to a hundred times as long. clockJump: the node's date is set. clientCrash:
+ * a client process dies. pause: the node's process stands still and goes on later. Of several nodes one is struck:
+ * whichever, or the one that the plan names. blackout: several nodes go at once. What comes between nodes is in
+ * `links.ts`, disks that break their word in `disks.ts`.
  */
 import type { Actor } from '../actor.ts';
 import { setWallSkew } from '../clock.ts';
 import { around, below, between, chance, type Dice, pick, SITE } from '../dice.ts';
+import { makeHonest } from '../disk/betrayal.ts';
 import { type Disk, rotDisk } from '../disk/disk.ts';
 import { filesOf } from '../disk/tree.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
-import { cut, resetOne } from '../network/trouble.ts';
+import { cut, halfClose, resetOne } from '../network/trouble.ts';
 import { pauseActor, resumeActor } from '../pause.ts';
 import type { Family, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
+import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { endLinks, healLinks, strikeLinks } from './links.ts';
-import { END, endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
+import { END, endLater, nodeFor, noteFull, noteHolds, type Troubles } from './troubles.ts';
 
 /** Queues the first moment of every family. */
 export function beginTroubles(world: World, troubles: Troubles): void {
@@ -58,6 +59,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
   const { family } = trouble;
   switch (family) {
     case 'reset':
+    case 'halfClose':
     case 'cut':
       return strikeNetwork(world, troubles, family);
     case 'clientCrash': {
@@ -72,12 +74,24 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'isolation':
     case 'keyCut':
     case 'clog':
+    case 'narrow':
       return strikeLinks(world, troubles, trouble);
     case 'ambush':
       troubles.ambushes = 1;
       return false; // It counts when it is sprung.
     case 'recoveryCrash':
       return false;
+    case 'diskLoss':
+    case 'diskRestore':
+    case 'misdirectedWrite':
+    case 'misdirectedRead':
+    case 'lostWrite':
+    case 'lyingSync':
+    case 'rotAnywhere':
+    case 'ruin':
+    case 'flip':
+    case 'headerFlip':
+      return strikeDisks(world, troubles, { ...trouble, family }, hooks);
     default:
       return strikeNode(world, troubles, family, nodeFor(world, troubles, trouble.on));
   }
@@ -86,6 +100,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
 type NodeFamily = Exclude<
   Family,
   | 'reset'
+  | 'halfClose'
   | 'cut'
   | 'clientCrash'
   | 'blackout'
@@ -93,8 +108,10 @@ type NodeFamily = Exclude<
   | 'isolation'
   | 'keyCut'
   | 'clog'
+  | 'narrow'
   | 'recoveryCrash'
   | 'ambush'
+  | BetrayalFamily
 >;
 
 function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: Actor): boolean {
@@ -112,6 +129,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
       return true;
     case 'fullDisk':
       disk.mood.capacityBytes = disk.usedBytes + below(dice, SITE.trouble, 0, 20_000);
+      noteFull(world, troubles);
       endLater(world, troubles, { kind: 'fullDisk', actor: node.actor }, around(dice, SITE.trouble, 0, 1_500_000));
       tellLine(world, node.name, 'has a full disk');
       return true;
@@ -235,12 +253,15 @@ function rot(world: World, troubles: Troubles, node: Actor, wanted: RegExp): boo
   return true;
 }
 
-function strikeNetwork(world: World, troubles: Troubles, family: 'reset' | 'cut'): boolean {
+function strikeNetwork(world: World, troubles: Troubles, family: 'reset' | 'halfClose' | 'cut'): boolean {
   const { dice, network } = world;
   const due: NetworkDue[] = [];
   let hasStruck = true;
   if (family === 'reset') hasStruck = resetOne(network, dice, world.nowUs, due);
-  else {
+  else if (family === 'halfClose') {
+    hasStruck = halfClose(network, dice, world.nowUs, due);
+    if (hasStruck) world.env.reached('sim.half_close');
+  } else {
     const clients = world.actors.filter((actor) => actor.role === 'client');
     const client = pick(dice, SITE.trouble, 1, clients);
     const ways = below(dice, SITE.trouble, 1, 3);
@@ -272,9 +293,11 @@ function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hoo
   if (node.disk === null) return;
   if (ending.kind === 'fullDisk') {
     node.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
+    noteFull(world, troubles);
     tellLine(world, node.name, 'has space again');
   }
   if (ending.kind === 'slowDisk') speedUp(node.disk);
+  if (ending.kind === 'lyingDisk') makeHonest(node.disk);
   if (ending.kind !== 'pause') return;
   if (node.life === ending.life) resumeActor(world, node, hooks);
   noteHolds(world, troubles);
@@ -303,7 +326,10 @@ export function healAll(world: World, troubles: Troubles, hooks: Hooks): void {
     speedUp(actor.disk);
     actor.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;
     actor.disk.failNext.clear();
+    makeHonest(actor.disk);
   }
+  world.network.flips.length = 0;
+  noteFull(world, troubles);
   healLinks(world, troubles);
   tellLine(world, 'world', 'is healed');
 }

@@ -4,11 +4,11 @@
  * pairCut: silence between two nodes, both ways or one; both are heard by the others. isolation: one node hears none of
  * the others, or none hears it, or both; sometimes so with clients too. keyCut: requests of one API do not get from a
  * node to the others, nor what follows them on their connections. clog: everything from one node to another takes its
- * time, or both ways.
+ * time, or both ways. narrow: few bytes get through in a second on each connection from one node to another.
  */
 import { around, below, chance, pick, SITE } from '../dice.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
-import { clog, cut, cutKey, heal, healSome } from '../network/trouble.ts';
+import { clog, cut, cutKey, heal, healSome, narrow } from '../network/trouble.ts';
 import type { TroublePlan } from '../scenario.ts';
 import { actorOf, queueNetwork, tellLine, type World } from '../world.ts';
 import { endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
@@ -17,6 +17,8 @@ import { endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
 const KEYS: readonly number[] = [1, 52, 53, 56, 58, 62, 63];
 /** Means of what a clog adds, microseconds. */
 const CLOGS_US: readonly number[] = [5_000, 50_000, 300_000, 1_500_000];
+/** What a narrow link lets through, bytes a ms. */
+const NARROWS: readonly number[] = [5, 30, 200];
 /** How long the network is broken between nodes, on average: below time-outs, or far beyond. Microseconds. */
 const LASTS_US: readonly number[] = [400_000, 1_500_000, 4_000_000];
 
@@ -57,6 +59,15 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
         directions.push(directionKey(to, from));
       }
       tellLine(world, actorOf(world, from).name, `is slow to reach ${actorOf(world, to).name}: ${meanUs} us`);
+      break;
+    }
+    case 'narrow': {
+      const to = pick(dice, SITE.pairs, 5, others);
+      const bytesPerMs = pick(dice, SITE.pairs, 5, NARROWS);
+      narrow(world.network, from, to, bytesPerMs);
+      directions.push(directionKey(from, to));
+      tellLine(world, actorOf(world, from).name, `gets ${bytesPerMs} bytes a ms through to ${actorOf(world, to).name}`);
+      world.env.reached('sim.narrow');
       break;
     }
     default:

@@ -5,13 +5,15 @@
  * there belongs to a trouble that was healed meanwhile.
  */
 import type { Actor } from '../actor.ts';
+import type { Keeper } from '../damage.ts';
 import { pick, SITE } from '../dice.ts';
+import type { Tree } from '../disk/tree.ts';
 import type { Family, Plan, Target } from '../scenario.ts';
 import { actorOf, troubleAt, type World } from '../world.ts';
 
 /** The end of a trouble that lasts. */
 export type Ending =
-  | { readonly kind: 'fullDisk' | 'slowDisk'; readonly actor: number }
+  | { readonly kind: 'fullDisk' | 'slowDisk' | 'lyingDisk'; readonly actor: number }
   /** Of one life: whoever crashes is paused no more. */
   | { readonly kind: 'pause'; readonly actor: number; readonly life: number }
   /** What was cut or clogged, as `directionKey` names it. */
@@ -35,10 +37,16 @@ export interface Troubles {
   nextEnd: number;
   /** Which actor is what a target says; -1 for none. */
   readonly find: (target: Target) => number;
+  /** Knows what is promised still. */
+  readonly keeper: Keeper;
+  /** What disks held some time ago, by actor. */
+  readonly copies: Map<number, Tree>;
   /** Called with the path of a file in which a bit has flipped. */
   readonly onRot: (path: string) => void;
   /** Called when the network begins to hold bytes back, and when it has let all of them go. */
   readonly onHold: (isHeld: boolean) => void;
+  /** Called when a majority of the disks begins to be full, and when it no longer is. */
+  readonly onFull: (isFull: boolean) => void;
 }
 
 /** Numbers of troubles in the queue: an index of `plan.troubles`, or this and more for what ends one. */
@@ -63,7 +71,13 @@ export function nodeFor(world: World, troubles: Troubles, on: Target): Actor {
 
 /** Tells whether bytes are held back anywhere, by the network or by a process that stands still. */
 export function noteHolds({ network, actors }: World, troubles: Troubles): void {
-  const { cut, clogs, keyCuts } = network;
+  const { cut, clogs, narrows, keyCuts } = network;
   const isPaused = actors.some(({ inbox }) => inbox !== null);
-  troubles.onHold(isPaused || cut.size + clogs.size + keyCuts.length > 0);
+  troubles.onHold(isPaused || cut.size + clogs.size + narrows.size + keyCuts.length > 0);
+}
+
+/** Tells whether a majority of the nodes has no space: each needs some to lead. */
+export function noteFull(world: World, { nodes, onFull }: Troubles): void {
+  const full = nodes.filter((node) => Number.isFinite(actorOf(world, node).disk?.mood.capacityBytes ?? Infinity));
+  onFull(full.length * 2 > nodes.length);
 }

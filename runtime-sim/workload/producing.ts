@@ -127,6 +127,7 @@ function burst(state: Producing, env: Env, out: Outbox): void {
       value,
       acks: options.producer.acks,
       isIdempotent: options.producer.idempotent,
+      patienceMs: options.producer.deliveryTimeoutMs,
       sentUs: observer.time.nowUs,
       doneUs: -1,
       outcome: 'open',

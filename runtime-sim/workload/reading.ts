@@ -6,7 +6,8 @@
  * the end, again and again. final: from the start to the end once, when nothing is sent any more; what it saw is the
  * truth about the partition.
  *
- * A reader that fails for good is a complaint, and another begins at the start. In a partition whose bytes the
+ * A reader that fails for good is a complaint, and another begins at the start. Where bytes may be altered on their
+ * way it may be told a few times that a batch is not sound, and asks once more. In a partition whose bytes the
  * simulator has damaged it steps over what the node refuses to serve.
  *
  * In a slot, where topics come and go and records are deleted, every topic id has sessions of its own, which begin with
@@ -45,6 +46,8 @@ export interface ReadingOptions {
   readonly options: Omit<ReaderOptions, 'ids' | 'seed' | 'topic' | 'partition' | 'from'>;
   /** Of a replay: between reaching the end and the next beginning. */
   readonly restMs: number;
+  /** How often in a row a batch may be found not to be sound, where bytes may be altered on their way; absent: 0. */
+  readonly unsoundMax?: number;
 }
 
 /** Between a reader's failure and the next one's start. */
@@ -64,6 +67,8 @@ interface Line {
   /** When the next replay begins; Infinity while one is under way. */
   againAtMs: number;
   isDone: boolean;
+  /** How often in a row it was told that the next batch is not sound. */
+  unsound: number;
   seed: number;
 }
 
@@ -78,6 +83,11 @@ export interface Reading {
 export function isReadingDone(state: unknown): boolean {
   const { lines } = state as Reading;
   return lines.length > 0 && lines.every((line) => line.isDone);
+}
+
+/** Of a final reader: the sessions that have not seen everything, and the partitions that they read. */
+export function openReadings(state: unknown): readonly { readonly partition: number; readonly session: number }[] {
+  return (state as Reading).lines.filter(({ isDone }) => !isDone);
 }
 
 function create(options: ReadingOptions): Reading {
@@ -136,7 +146,7 @@ function beginFor(state: Reading, line: Line, topicId: string): void {
 
 function newLine(state: Reading, partition: number, seed: number): Line {
   const reader = newReader(state, partition, seed, 'earliest', -1);
-  const at = { againAtMs: Number.POSITIVE_INFINITY, isDone: false, seed };
+  const at = { againAtMs: Number.POSITIVE_INFINITY, isDone: false, unsound: 0, seed };
   const line: Line = {
     partition,
     reader,
@@ -238,6 +248,7 @@ function takeBatch(
   const { observer, mode } = state.options;
   const { history } = observer;
   const { highWatermark } = event;
+  line.unsound = 0;
   enterTopic(state, line, asked.topicId);
   let isAcknowledged = false;
   const flags = attributes(dataViewOf(event.bytes), 0);
@@ -261,6 +272,10 @@ function takeError(
   const { history } = state.options.observer;
   const { partition } = line;
   const isDamaged = history.damaged.has(partition);
+  if (event.error === ErrorCode.CORRUPT_MESSAGE && line.unsound < (state.options.unsoundMax ?? 0)) {
+    line.unsound += 1;
+    return;
+  }
   if (isDamaged && event.error === ErrorCode.CORRUPT_MESSAGE) {
     newSession(state, line, false);
     seekReader(line.reader, line.reader.position + 1);

@@ -4,6 +4,7 @@ import { activeController } from '../../core/broker/control/controller-calls.ts'
 import { highWatermarkOf } from '../../core/broker/partitions/partition-role.ts';
 import type { Partition } from '../../core/broker/state.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
+import type { FetchRequest } from '../../core/protocol/messages/01-fetch.ts';
 import type { ResponseOf } from '../../core/protocol/messages/index.ts';
 import { ToyCluster } from './cluster.ts';
 import { batchOf, fetchBody, KEY, produceBody, valuesOf, wanted } from './speaking.ts';
@@ -12,6 +13,7 @@ import type { Changes } from './toy-world.ts';
 const READY_MS = 5_000;
 const CREATE = 19;
 const DELETE_RECORDS = 21;
+const ELECT_LEADERS = 43;
 const STARTS = '/data/node/log-start-offset-checkpoint';
 
 type Made = ResponseOf<0>['responses'][number]['partitionResponses'][number];
@@ -97,6 +99,46 @@ describe('a record of a topic with three replicas', () => {
     cluster.pass(200);
     for (const id of followers) expect(partitionAt(cluster, id).log.end).toBe(2);
     expect(followers.map(appends)).toEqual(before.map((count) => count + 1));
+  });
+
+  test('counts for a follower that fetched in the very turn in which its leader heard that it leads', () => {
+    const cluster = replicated();
+    const leader = leaderOf(cluster);
+    cluster.stop(leader);
+    cluster.until(() => leaderOf(cluster) > 0);
+    const second = leaderOf(cluster);
+    expect(send(cluster, second, ['a'])).toMatchObject({ errorCode: 0, baseOffset: 0 });
+    cluster.start(leader);
+    cluster.until(() => isrAt(cluster, second).length === 3, 20_000);
+    // The third node is silent from now on: the test speaks for it, at the node that is to lead again.
+    const follower = [1, 2, 3].find((id) => id !== leader && id !== second)!;
+    const { topic, followed } = partitionAt(cluster, follower);
+    const { epoch: brokerEpoch } = cluster.node(leader).image.cluster.brokers.get(follower)!;
+    cluster.alone.add(follower);
+    const world = cluster.world(leader);
+    const connection = cluster.connect(leader);
+    const fetch = (changes: Partial<FetchRequest>, leaderEpoch: number): void => {
+      const position = { currentLeaderEpoch: leaderEpoch, lastFetchedEpoch: leaderEpoch - 1, logStartOffset: 0 };
+      const body = fetchBody([wanted(0, 1, position)], {
+        replicaState: { replicaId: follower, replicaEpoch: brokerEpoch },
+      });
+      const topics = body.topics.map((one) => ({ ...one, topic: '', topicId: topic.id }));
+      world.send(connection, KEY.fetch, 17, { ...body, topics, ...changes });
+    };
+    const leaderEpoch = followed!.leaderEpoch;
+    fetch({ sessionEpoch: 0 }, leaderEpoch);
+    cluster.pass(10);
+    const { sessionId } = world.take(connection, KEY.fetch, 17);
+    expect(sessionId).toBeGreaterThan(0);
+    fetch({ sessionId, sessionEpoch: 1 }, leaderEpoch + 1);
+    const asker = cluster.connect(second);
+    const topicPartitions = [{ topic: 'orders', partitions: [0] }];
+    cluster.world(second).send(asker, ELECT_LEADERS, 2, { electionType: 0, topicPartitions, timeoutMs: 1_000 });
+    cluster.settle();
+    expect(partitionAt(cluster, leader).leader.epoch).toBe(leaderEpoch + 1);
+    cluster.pass(600);
+    expect(world.take(connection, KEY.fetch, 17)).toMatchObject({ errorCode: 0 });
+    expect(partitionAt(cluster, leader).leader.inSync?.followers.get(follower)?.fetchOffset).toBe(1);
   });
 
   test('is there when its leader has died and another leads', () => {

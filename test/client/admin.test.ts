@@ -143,6 +143,17 @@ describe('an administrator', () => {
     expect(question).toMatchObject({ error: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, unsureAttempts: 0 });
   });
 
+  it('doubts a deletion of records that somebody refuses who may have begun it while he led', () => {
+    const scene = new Scene();
+    scene.ask(create());
+    const partition = scene.world.node.topics.byName.get('a')?.partitions[0];
+    if (partition == null) throw new Error('the partition is not there');
+    partition.leader.epoch = -1;
+    const cut: AdminRequest = { kind: 'deleteRecords', topic: 'a', partition: 0, offset: 0 };
+    const refused = scene.ask(cut, 1);
+    expect(refused).toMatchObject({ error: ErrorCode.NOT_LEADER_OR_FOLLOWER, unsureAttempts: 1 });
+  });
+
   it('asks for a leader, preferred or not, and hears of partitions that have one', () => {
     const scene = new Scene();
     const made = { kind: 'createTopic', topic: 'x', partitions: 1, replicationFactor: 1, configs: [] } as const;

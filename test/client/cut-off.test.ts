@@ -1,5 +1,9 @@
-/** A broker that is cut off from its cluster answers, and knows of no leader: clients must not stay with it. */
+/**
+ * A broker that is cut off from its cluster answers, and knows of no leader; one that stands still does not answer:
+ * clients must stay with neither.
+ */
 import { expect, it } from 'vitest';
+import { silenceMs } from '../../core/client/cluster.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { allSettled, give, startProducing } from './producing.ts';
 import { createToy, type Mishap, PORT, partitionOf, run, type Toy } from './toy-cluster.ts';
@@ -10,6 +14,9 @@ const CUT_OFF = new Map<number, number>([
   [3, ErrorCode.LEADER_NOT_AVAILABLE],
   [22, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS],
 ]);
+
+/** What the toy's brokers that are well need for a connection, metadata and a send. */
+const SERVICE_MS = 100;
 
 function alone(broker: number, keys: readonly number[]) {
   return (_: unknown, request: { apiKey: number; broker: number }): Mishap => {
@@ -46,4 +53,30 @@ it('a producer asks others when those that it has tried go on naming one that sa
   give(producing, 'a');
   run(toy, 20_000, () => allSettled(producing));
   expect(producing.events.map(({ kind }) => kind)).toEqual(['acknowledged']);
+});
+
+it('a broker that stands still for good costs a producer one request and no more, whichever it would try next', () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    let isStill = false;
+    let isReset = false;
+    const mishap = (_: unknown, { apiKey, broker }: { apiKey: number; broker: number }): Mishap => {
+      if (!isStill) return { kind: 'none' };
+      if (broker === 0) return { kind: 'silentBefore' };
+      const isFirst = apiKey === 0 && !isReset;
+      isReset ||= isFirst;
+      return { kind: isFirst ? 'resetBefore' : 'none' };
+    };
+    const toy = createToy({ seed, brokers: 3, mishap });
+    partitionOf(toy).leader = 1;
+    // It knows the first broker alone, asks that for the leader, and so has a connection to both.
+    const producing = startProducing(toy, { seed });
+    give(producing, 'a');
+    run(toy, 2_000, () => allSettled(producing));
+    isStill = true;
+    const sinceMs = toy.nowMs;
+    give(producing, 'b');
+    run(toy, 20_000, () => allSettled(producing));
+    expect(producing.events.map(({ kind }) => kind)).toEqual(['acknowledged', 'acknowledged']);
+    expect(toy.nowMs - sinceMs).toBeLessThan(silenceMs(producing.producer.options) + SERVICE_MS);
+  }
 });

@@ -5,7 +5,7 @@ import { parseSettings } from '../../core/config/parse.ts';
 import { collectSettings } from '../../tools/cli/tidemark/sources.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const FOLDERS = ['three-nodes', 'separate-roles'];
+const FOLDERS = ['three-nodes', 'separate-roles', 'growing'];
 const FILES = FOLDERS.flatMap((folder) =>
   readdirSync(new URL(`examples/${folder}/`, ROOT)).map((name) => `examples/${folder}/${name}`),
 ).sort();

@@ -193,6 +193,25 @@ export function alter(
   return answer.topics[0]?.partitions[0] ?? expect.fail(`refused as a whole: ${answer.errorCode}`);
 }
 
+/** Moves a partition to replicas, or for null takes its move back; gives the code and what is said. */
+export function move(
+  cluster: Cluster,
+  replicas: readonly number[] | null,
+  more: { topic?: string; index?: number; keepsFactor?: boolean } = {},
+): { errorCode: number; errorMessage: string | null } {
+  const partitions = [{ partitionIndex: more.index ?? 0, replicas }];
+  const topics = [{ name: more.topic ?? 't', partitions }];
+  const answer = ask(cluster, 45, 1, { timeoutMs: 1, allowReplicationFactorChange: more.keepsFactor !== true, topics });
+  const { errorCode, errorMessage } = answer.responses[0]?.partitions[0] ?? expect.fail('no answer');
+  return { errorCode, errorMessage };
+}
+
+/** Where a partition is and goes: its replicas, those that come, those that go, those in sync. */
+export function placeOf(cluster: Cluster, topic = 't', index = 0): (readonly number[])[] {
+  const { replicas, addingReplicas, removingReplicas, isr } = partitionOf(cluster, topic, index);
+  return [replicas, addingReplicas, removingReplicas, isr];
+}
+
 /** Asks for elections in a topic, `t` if not said; gives the codes. */
 export function elect(
   cluster: Cluster,

@@ -1,6 +1,7 @@
 /**
  * One partition of three replicas under a controller, and beside it a model of the logs: what brokers have written,
- * lost and acknowledged while they die, stop, come back, and while requests of leaders arrive late.
+ * lost and acknowledged while they die, stop, come back, while requests of leaders arrive late, and while the partition
+ * moves. Who is no replica any more has no log; who was dead at that time finds the old one when it comes again.
  */
 import { expect } from 'vitest';
 import { nextDuty } from '../../core/controller/duties.ts';
@@ -18,12 +19,15 @@ import {
   elect,
   epochOf,
   fence,
+  move,
   partitionOf,
   register,
 } from './cluster.ts';
 
 /** Their ids. */
 export const BROKERS = [1, 2, 3];
+/** Of those among which a partition moves. */
+export const MORE_BROKERS = [1, 2, 3, 4, 5];
 
 /** A broker's replica of the one partition. */
 interface Replica {
@@ -59,11 +63,11 @@ export interface World {
   epochStart: number;
 }
 
-/** Three brokers that take part, and a topic of one partition on them. */
-export function createWorld(minInsync: number, allowsLoss: boolean, seed: number): World {
+/** Brokers that take part, and a topic of one partition on three of them. */
+export function createWorld(minInsync: number, allowsLoss: boolean, seed: number, brokers = BROKERS): World {
   const cluster = createCluster({ balanceIntervalMs: 1 }, seed);
   const replicas = new Map<number, Replica>();
-  for (const id of BROKERS) {
+  for (const id of brokers) {
     register(cluster, id, { dirs: [id] });
     beat(cluster, id);
     replicas.set(id, { isUp: true, isCleanlyStopped: false, life: 0, dir: id, log: [], fetchedIn: 0 });
@@ -107,6 +111,19 @@ function propose(world: World, isr: readonly number[]): void {
   world.proposals.push({ body, isr, leaderEpoch, partitionEpoch });
 }
 
+function isReplica(world: World, id: number): boolean {
+  return partitionOf(world.cluster).replicas.includes(id);
+}
+
+/** Whoever is there and no replica any more deletes what it had. */
+function tidyUp(world: World): void {
+  for (const [id, replica] of world.replicas) {
+    if (!replica.isUp || isReplica(world, id)) continue;
+    replica.log = [];
+    replica.fetchedIn = -1;
+  }
+}
+
 function isCaughtUp(world: World, id: number): boolean {
   const { leaderEpoch } = partitionOf(world.cluster);
   const { isUp, log, fetchedIn } = replicaOf(world, id);
@@ -116,8 +133,8 @@ function isCaughtUp(world: World, id: number): boolean {
 /** What is on all in sync, and on all that may be in sync already, is acknowledged. */
 export function acknowledge(world: World): void {
   const leader = leaderOf(world);
-  const { isr, leaderEpoch, partitionEpoch, leader: id } = partitionOf(world.cluster);
-  if (leader === null || isr.length < world.minInsync) return;
+  const { isr, leaderEpoch, partitionEpoch, leader: id, replicas } = partitionOf(world.cluster);
+  if (leader === null || isr.length < Math.min(world.minInsync, replicas.length)) return;
   const members = new Set(isr);
   for (const proposal of world.proposals) {
     const mayCount = proposal.leaderEpoch === leaderEpoch && proposal.partitionEpoch === partitionEpoch;
@@ -212,7 +229,7 @@ const STEPS = {
   replicate: (world, broker) => {
     const leading = leaderOf(world);
     const replica = replicaOf(world, broker);
-    if (leading === null || leading === replica || !replica.isUp) return;
+    if (leading === null || leading === replica || !replica.isUp || !isReplica(world, broker)) return;
     replica.log = leading.log.slice();
     replica.fetchedIn = partitionOf(world.cluster).leaderEpoch;
   },
@@ -226,7 +243,8 @@ const STEPS = {
   },
   expand: (world, broker) => {
     const { isr, replicas } = partitionOf(world.cluster);
-    if (leaderOf(world) === null || isr.includes(broker) || !isCaughtUp(world, broker)) return;
+    if (leaderOf(world) === null || isr.includes(broker) || !isReplica(world, broker)) return;
+    if (!isCaughtUp(world, broker)) return;
     propose(
       world,
       replicas.filter((id) => isr.includes(id) || id === broker),
@@ -279,6 +297,18 @@ const STEPS = {
   preferred: (world) => {
     elect(world.cluster, 0);
   },
+  /** To as many brokers as `pick` says, from one on. */
+  move: (world, broker, pick) => {
+    const ids = [...world.replicas.keys()];
+    const count = 1 + (pick % 3);
+    move(
+      world.cluster,
+      ids.flatMap((_, at) => (at < count ? [ids[(broker + at) % ids.length] ?? -1] : [])),
+    );
+  },
+  cancel: (world) => {
+    move(world.cluster, null);
+  },
   unclean: (world) => {
     if (world.allowsLoss) elect(world.cluster, 1);
   },
@@ -297,4 +327,5 @@ export type Kind = keyof typeof STEPS;
 export function step(world: World, kind: Kind, broker: number, pick: number): void {
   const act: Step = STEPS[kind];
   act(world, broker, pick);
+  tidyUp(world);
 }

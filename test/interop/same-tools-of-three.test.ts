@@ -3,6 +3,7 @@
  * and through controllers, with all nodes up, with one stopped, and with that one back: they print the same, but for
  * what must differ between two clusters, and for what `ALLOWED` gives a reason for. Each reason must be needed.
  */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askPartitions } from '../../tools/peers/ask.ts';
@@ -91,6 +92,7 @@ function replacementsOf(ports: readonly number[], controllerPorts: readonly numb
     ...ports.map((port, i): Replacement => [new RegExp(`\\b${port}\\b`, 'g'), `BROKER${i + 1}`]),
     ...controllerPorts.map((port, i): Replacement => [new RegExp(`\\b${port}\\b`, 'g'), `CONTROLLER${i + 1}`]),
     [/"logDir":"[^"]*"/g, '"logDir":"FOLDER"'],
+    [/"log_dirs":\[[^\]]*\]/g, '"log_dirs":[FOLDERS]'],
     // Who leads the quorum is chance, and how far it has come.
     [/^\d\s+(\S{22})\s.*(Leader|Follower|Observer)\s*$/gm, 'NODE $1 $2'],
     [/^(LeaderId|LeaderEpoch|HighWatermark|MaxFollowerLag|MaxFollowerLagTimeMs): .*$/gm, '$1: N'],
@@ -106,6 +108,8 @@ interface Command {
   readonly tool: string;
   readonly args: string;
   readonly way?: Way;
+  /** First, topics are to have these replicas, and all of them in sync. */
+  readonly until?: string;
 }
 
 const QUORUM: readonly Command[] = [
@@ -158,9 +162,90 @@ const WITH_ALL: readonly Command[] = [
   { tool: 'leader-election', args: '--election-type preferred --topic placed --partition 0' },
   { tool: 'leader-election', args: '--election-type preferred --topic placed --partition 7' },
   { tool: 'leader-election', args: '--election-type unclean --topic placed --partition 0' },
-  { tool: 'org.apache.kafka.tools.reassign.ReassignPartitionsCommand', args: '--list', way: 'both' },
+  { tool: 'reassign-partitions', args: '--list', way: 'both' },
   { tool: 'org.apache.kafka.tools.AclCommand', args: '--list', way: 'both' },
 ];
+
+/** Moves of partitions, as the tool is told them by a file: topics with the replicas of each of their partitions. */
+const MOVES: ReadonlyMap<string, string> = new Map([
+  ['fewer', 'pair 3 placed 1,2:2,3'],
+  ['more', 'pair 3,1,2:2,1'],
+  ['elsewhere', 'alone 2'],
+  ['reordered', 'placed 2,1'],
+  ['nobody', 'placed 1,9'],
+  ['twice', 'placed 1,1'],
+  ['nowhere', 'missing 1'],
+  ['beyond', 'alone 1:2'],
+  ['none', 'placed'],
+  ['dead', 'alone 3'],
+]);
+
+/** With three nodes up: each move ends before the next command. */
+const MOVING: readonly Command[] = [
+  ...['nobody', 'twice', 'nowhere', 'beyond', 'none'].flatMap((name) => [execute(name), verify(name), cancel(name)]),
+  execute('fewer', '--disallow-replication-factor-change'),
+  execute('fewer'),
+  verify('fewer', 'pair 3 placed 1,2:2,3'),
+  cancel('fewer'),
+  execute('more', '--throttle 1000000'),
+  { tool: 'configs', args: '--describe --topic pair' },
+  verify('more', 'pair 3,1,2:2,1'),
+  { tool: 'configs', args: '--describe --topic pair' },
+  { tool: 'configs', args: '--describe --broker 2' },
+  execute('elsewhere', '--throttle 1000000 --timeout 5000'),
+  verify('elsewhere', 'alone 2', '--preserve-throttles'),
+  { tool: 'configs', args: '--describe --topic alone' },
+  verify('elsewhere'),
+  execute('reordered'),
+  { tool: 'reassign-partitions', args: '--list', way: 'both' },
+  { tool: 'topics', args: '--describe' },
+  { tool: 'log-dirs', args: '--describe --topic-list placed,alone,pair' },
+];
+
+/** With node 3 stopped: a move to it waits. */
+const WAITING: readonly Command[] = [
+  execute('dead', '--throttle 1000000'),
+  { tool: 'reassign-partitions', args: '--list', way: 'both' },
+  verify('dead'),
+  execute('elsewhere'),
+  execute('elsewhere', '--additional'),
+  execute('dead', '--additional'),
+  { tool: 'topics', args: '--describe --topic alone' },
+  cancel('dead', '--preserve-throttles'),
+  { tool: 'configs', args: '--describe --topic alone' },
+  cancel('dead'),
+  { tool: 'configs', args: '--describe --topic alone' },
+  { tool: 'topics', args: '--describe --topic alone' },
+];
+
+function execute(name: string, more = ''): Command {
+  return { tool: 'reassign-partitions', args: `--reassignment-json-file ${name}.json --execute ${more}`.trim() };
+}
+
+function cancel(name: string, more = ''): Command {
+  return { tool: 'reassign-partitions', args: `--reassignment-json-file ${name}.json --cancel ${more}`.trim() };
+}
+
+/** Waits for the replicas to be as they are to be first, where that is said. */
+function verify(name: string, until = '', more = ''): Command {
+  return { tool: 'reassign-partitions', args: `--reassignment-json-file ${name}.json --verify ${more}`.trim(), until };
+}
+
+/** Topics with the replicas of their partitions, from a text. */
+function* movesIn(text: string): Iterable<readonly [topic: string, replicas: readonly number[][]]> {
+  const words = text.split(' ');
+  for (let i = 0; i < words.length; i += 2) {
+    const lists = (words[i + 1] ?? '').split(':');
+    yield [words[i] ?? '', lists.map((list) => (list === '' ? [] : list.split(',').map(Number)))];
+  }
+}
+
+for (const [name, text] of MOVES) {
+  const partitions = [...movesIn(text)].flatMap(([topic, lists]) =>
+    lists.map((replicas, partition) => ({ topic, partition, replicas })),
+  );
+  writeFileSync(join(folder, `${name}.json`), JSON.stringify({ version: 1, partitions }));
+}
 
 /** With node 3 stopped. */
 const WITHOUT_ONE: readonly Command[] = [
@@ -204,7 +289,7 @@ const comparison = new Comparison(ALLOWED);
 
 async function runOn(trio: Trio, { tool, args }: Command, way: Exclude<Way, 'both'>): Promise<string[]> {
   const ports = way === 'brokers' ? trio.ports : trio.controllerPorts;
-  const words = args.split(' ');
+  const words = args.split(' ').map((word) => (word.endsWith('.json') ? join(folder, word) : word));
   const flag = way === 'brokers' ? '--bootstrap-server' : '--bootstrap-controller';
   const address = [flag, ports.map((port) => `127.0.0.1:${port}`).join(',')];
   // Tools with commands of their own take the address first; only `cluster` takes it last.
@@ -215,8 +300,26 @@ async function runOn(trio: Trio, { tool, args }: Command, way: Exclude<Way, 'bot
   );
 }
 
+/** Both clusters have moved these partitions, by the word of node 1. */
+async function moved(until: string): Promise<void> {
+  const wanted = new Map(movesIn(until));
+  await Promise.all(
+    trios.map(({ name, ports }) =>
+      inTime(`${name} to move ${until}`, async () => {
+        const partitions = await askPartitions({ port: ports[0] ?? 0 }, [...wanted.keys()]).catch(() => []);
+        const areThere = partitions.every(({ topic, index, replicas, inSync }) => {
+          const list = wanted.get(topic)?.[index] ?? replicas;
+          return replicas.join() === list.join() && replicas.every((id) => inSync.includes(id));
+        });
+        return areThere && partitions.length > 0 ? true : null;
+      }),
+    ),
+  );
+}
+
 async function expectSame(command: Command): Promise<void> {
-  const { way = 'brokers' } = command;
+  const { way = 'brokers', until = '' } = command;
+  if (until !== '') await moved(until);
   for (const one of way === 'both' ? (['brokers', 'controllers'] as const) : [way]) {
     const [kafka = [], ours = []] = await Promise.all(trios.map((trio) => runOn(trio, command, one)));
     const title = `${command.tool} ${command.args}`;
@@ -241,11 +344,13 @@ async function settled(isThere: boolean): Promise<void> {
 describe.skipIf(problem !== null)("Apache Kafka's tools print the same of three nodes of either kind:", () => {
   it.each(WITH_ALL)('$tool $args', expectSame);
 
-  it('(node 3 stops)', async () => {
+  async function stopThird(): Promise<void> {
     await settled(true);
     await Promise.all(trios.map((trio) => trio.stopNode(3)));
     await settled(false);
-  });
+  }
+
+  it('(node 3 stops)', stopThird);
 
   it.each(WITHOUT_ONE)('without node 3: $tool $args', expectSame);
 
@@ -255,6 +360,12 @@ describe.skipIf(problem !== null)("Apache Kafka's tools print the same of three 
   });
 
   it.each(WITH_ALL_AGAIN)('with node 3 again: $tool $args', expectSame);
+
+  it.each(MOVING)('while partitions move: $tool $args', expectSame);
+
+  it('(node 3 stops again)', stopThird);
+
+  it.each(WAITING)('while a partition waits for node 3: $tool $args', expectSame);
 
   it('every reason is needed', () => expect(comparison.unused()).toEqual([]));
 });

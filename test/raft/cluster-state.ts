@@ -1,6 +1,6 @@
 /** What a quorum in a test consists of: its members, what will happen, and the manners of its network. Plain data. */
 import type { Quorum, QuorumEvent } from '../../core/coordination/quorum.ts';
-import type { PeerKey } from '../../core/raft/raft.ts';
+import type { CallKey, PeerKey } from '../../core/raft/raft.ts';
 import type { Voter } from '../../core/raft/voters.ts';
 import type { TallyShapes } from '../coordination/tally.ts';
 import type { Dice, TestDisk } from '../log/disk.ts';
@@ -11,8 +11,14 @@ export type TallyEvent = QuorumEvent<TallyShapes, number>;
 /** One node. */
 export interface Member {
   readonly id: number;
-  readonly directoryId: string;
-  readonly isVoter: boolean;
+  /** Of its present disk. */
+  directoryId: string;
+  /** Whether that disk was formatted as a voter's. */
+  isVoter: boolean;
+  /** Where it says that it listens. */
+  port: number;
+  /** Whether it asks by itself to be made a voter. */
+  autoJoins: boolean;
   disk: TestDisk;
   /** Null while it is down. */
   quorum: Quorum<TallyShapes, number> | null;
@@ -72,7 +78,7 @@ export interface Cluster {
   /** Hears every answer, with the request. */
   onReply: (member: Member, apiKey: PeerKey, request: unknown, response: unknown) => void;
   /** Calls that were sent, by API key, for stories. */
-  readonly sent: { readonly from: number; readonly to: number; readonly apiKey: PeerKey; readonly body: unknown }[];
+  readonly sent: { readonly from: number; readonly to: number; readonly apiKey: CallKey; readonly body: unknown }[];
   /** Answers to calls, in the order in which they left, for stories. */
   readonly answered: { readonly by: number; readonly apiKey: PeerKey; readonly response: unknown }[];
 }

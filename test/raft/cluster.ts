@@ -33,7 +33,10 @@ import { call, frameOf } from './network.ts';
 
 /** Where the metadata log of every member lies, each on its own disk. */
 export const FOLDER = '/data/__cluster_metadata-0';
-const CLUSTER_ID = 'KYVJKy3eQPSjRZYPl4C66w';
+/** Of every cluster. */
+export const CLUSTER_ID = 'KYVJKy3eQPSjRZYPl4C66w';
+/** Where members listen at first. */
+const PORT = 9093;
 
 /** Times that members run with, ms. */
 export const TIMES: RaftTimes = {
@@ -50,7 +53,7 @@ export function createCluster(options: ClusterOptions = {}): Cluster {
   const count = options.voters ?? 3;
   const voters: Voter[] = [];
   for (let id = 1; id <= count; id++) {
-    const endpoint = { name: 'CONTROLLER', host: `host-${id}`, port: 9093 };
+    const endpoint = { name: 'CONTROLLER', host: `host-${id}`, port: PORT };
     voters.push(voterOf(id, isDynamic ? directoryOf(id) : 'AAAAAAAAAAAAAAAAAAAAAA', [endpoint]));
   }
   const cluster: Cluster = {
@@ -81,8 +84,22 @@ export function createCluster(options: ClusterOptions = {}): Cluster {
   return cluster;
 }
 
-function directoryOf(id: number): string {
-  return `AAAAAAAAAAAAAAAAAAA${'BCDEFGHIJ'[id]}AA`;
+/** The id of the `swaps`-th disk that replaced the first one of a member. */
+function directoryOf(id: number, swaps = 0): string {
+  return `AAAAAAAAAAAAAAAAAA${LETTERS[swaps % LETTERS.length]}${'BCDEFGHIJ'[id]}AA`;
+}
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
+
+/** The machine dies, and comes back with an empty disk, which has another directory id. */
+export function swapDisk(cluster: Cluster, member: Member): void {
+  kill(cluster, member, 'power');
+  member.disk = createTestDisk();
+  const swaps = LETTERS.indexOf(member.directoryId[18] as string) + 1;
+  member.directoryId = directoryOf(member.id, swaps);
+  member.isVoter = false;
+  member.isClean = false;
+  member.recoveryPoint = 0;
 }
 
 function newMember(id: number, isVoter: boolean, skewMs: number): Member {
@@ -93,6 +110,8 @@ function newMember(id: number, isVoter: boolean, skewMs: number): Member {
     id,
     directoryId: directoryOf(id),
     isVoter,
+    port: PORT,
+    autoJoins: false,
     disk,
     quorum: null,
     ids: createIds(),
@@ -272,7 +291,10 @@ export function start(cluster: Cluster, member: Member): void {
     seed: Math.floor(cluster.dice() * 2 ** 32),
     times: TIMES,
     bootstrapCount: member.isVoter ? 0 : cluster.voters.length,
-    mayObserve: !member.isVoter,
+    mayObserve: cluster.isDynamic || !member.isVoter,
+    listenerName: 'CONTROLLER',
+    endpoints: [{ name: 'CONTROLLER', host: `host-${nodeId}`, port: member.port }],
+    autoJoins: member.autoJoins,
   };
   const quorum = createQuorum<TallyShapes, number>({ ...place, staticVoters, config, peers }, null, 7);
   member.quorum = quorum;

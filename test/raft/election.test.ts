@@ -298,6 +298,22 @@ describe('a member that is cut off', () => {
   });
 });
 
+describe('of two voters', () => {
+  it('the one leads that has what its leader has lost', () => {
+    const { cluster, leader } = settled({ voters: 2 });
+    const other = cluster.members.find((member) => member !== leader) as Member;
+    const { epoch } = raftOf(leader);
+    // What a leader serves it need not have synced: its disk stands still.
+    leader.isDiskBusy = true;
+    submit(cluster, leader, 5, [1]);
+    expect(runUntil(cluster, 1000, () => raftOf(other).log.end > raftOf(leader).log.durable)).toBe(true);
+    kill(cluster, leader, 'power');
+    start(cluster, leader);
+    expect(runUntil(cluster, 5000, () => isConverged(cluster))).toBe(true);
+    expect(raftOf(leaderOf(cluster) as Member).epoch).toBe(epoch + 1);
+  });
+});
+
 describe('an observer', () => {
   it('finds the leader by any bootstrap server, and the next one after it', () => {
     const { cluster, leader } = settled({ observers: 2 });

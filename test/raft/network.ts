@@ -5,20 +5,25 @@
  */
 import { takeQuorumAnswer, takeQuorumRequest } from '../../core/coordination/quorum.ts';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
-import type { RequestInputOf, ResponseInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
-import type { CallOutcome, PeerEvent, PeerKey } from '../../core/raft/raft.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import type { RequestInputOf, RequestOf, ResponseInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
+import type { CallKey, CallOutcome, PeerEvent, PeerKey } from '../../core/raft/raft.ts';
 import { TALLY } from '../coordination/tally.ts';
 import { concat } from '../log/world.ts';
-import { act, later } from './cluster.ts';
+import { act, CLUSTER_ID, later } from './cluster.ts';
 import type { Cluster, Member, Reply } from './cluster-state.ts';
 
 /** The versions that members speak. */
-const VERSIONS = new Map<PeerKey, number>([
+const VERSIONS = new Map<CallKey, number>([
   [1, 18],
+  [18, 5],
   [52, 2],
   [53, 1],
   [54, 1],
   [59, 1],
+  [80, 1],
+  [81, 0],
+  [82, 0],
 ]);
 
 /** One frame without its length. */
@@ -47,7 +52,7 @@ export function call(cluster: Cluster, from: Member, event: Extract<PeerEvent, {
   const to = cluster.members[nodeId < 0 ? -1 - nodeId : nodeId - 1] as Member;
   cluster.sent.push({ from: from.id, to: to.id, apiKey, body: event.body });
   const version = VERSIONS.get(apiKey) as number;
-  const frame = frameBytes(encodeRequest(apiKey, version, 1, null, event.body as RequestInputOf<PeerKey>));
+  const frame = frameBytes(encodeRequest(apiKey, version, 1, null, event.body as RequestInputOf<CallKey>));
   let isOver = false;
   const { life } = from;
   const finish = (outcome: CallOutcome): void => {
@@ -78,8 +83,12 @@ export function call(cluster: Cluster, from: Member, event: Extract<PeerEvent, {
       }
       return;
     }
-    const waiter = cluster.nextWaiter++;
     const { body } = decodeRequest(apiKey, version, frame);
+    if (apiKey === 18) {
+      if (isFirst) end({ bytes: frameOf(apiKey, version, supportOf(to, body as RequestOf<18>)) });
+      return;
+    }
+    const waiter = cluster.nextWaiter++;
     cluster.waiters.set(waiter, { member: to, version, body, end: isFirst ? end : () => {} });
     const request = { apiKey, version, body: body as never, waiter };
     act(cluster, to, (quorum, env, out, events) => takeQuorumRequest(quorum, TALLY, env, request, out, events));
@@ -88,6 +97,14 @@ export function call(cluster: Cluster, from: Member, event: Extract<PeerEvent, {
   if (cluster.dice() * 100 < cluster.network.repeatPercent) {
     deliver(cluster, to, Math.floor(cluster.dice() * 3000), () => arrive(false));
   }
+}
+
+/** What a node says that it supports, if it is the one that is meant. */
+function supportOf(member: Member, { clusterId, nodeId }: RequestOf<18>): ResponseInputOf<18> {
+  const isMeant = clusterId === CLUSTER_ID && nodeId === member.id;
+  const errorCode = isMeant ? ErrorCode.NONE : ErrorCode.REBOOTSTRAP_REQUIRED;
+  const supportedFeatures = [{ name: 'kraft.version', minVersion: 0, maxVersion: 1 }];
+  return { errorCode, apiKeys: [], throttleTimeMs: 0, supportedFeatures };
 }
 
 /** What is on its way to a member reaches whatever life it has by then, and waits while it is paused. */
@@ -126,6 +143,6 @@ export function cut(cluster: Cluster, from: readonly number[], to: readonly numb
 }
 
 /** An answer as it goes over the wire. */
-export function frameOf(apiKey: PeerKey, version: number, response: ResponseInputOf<PeerKey>): Uint8Array {
+export function frameOf(apiKey: CallKey, version: number, response: ResponseInputOf<CallKey>): Uint8Array {
   return frameBytes(encodeResponse(apiKey, version, 1, response as never));
 }

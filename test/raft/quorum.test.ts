@@ -1,13 +1,16 @@
 /**
  * Quorums of three to five voters and some observers under everything at once: lost, late and repeated messages, cuts
  * one way and both, crashes between any two effects, power losses, pauses, full disks, clean stops, snapshots. What
- * must hold is in `truth.ts`; and once all is healed, the quorum comes back within a bound.
+ * must hold is in `truth.ts`; and once all is healed, the quorum comes back within a bound. Meanwhile an operator adds
+ * and removes voters, and disks of voters are replaced by empty ones.
  *
  * RAFT_CLUSTER_SEED=7 plays one seed, RAFT_CLUSTER_SEED=0..999 many.
  */
 import { expect, it } from 'vitest';
+import { isVoter, type Voter, votersText } from '../../core/raft/voters.ts';
 import { createDice } from '../log/world.ts';
 import {
+  CLUSTER_ID,
   checkpoint,
   createCluster,
   heal,
@@ -21,9 +24,10 @@ import {
   startAll,
   stop,
   submit,
+  swapDisk,
 } from './cluster.ts';
 import type { Cluster, Member } from './cluster-state.ts';
-import { cut } from './network.ts';
+import { cut, request } from './network.ts';
 import { checkEnd, checkMatching, createTruth, hear, look, type Truth } from './truth.ts';
 
 const SEEDS = 20;
@@ -39,6 +43,10 @@ interface Manners {
   readonly pauses: boolean;
   readonly stops: boolean;
   readonly fullDisks: boolean;
+  /** Voters are added and removed. */
+  readonly changes: boolean;
+  /** Disks of voters are replaced by empty ones, one at a time. */
+  readonly swaps: boolean;
 }
 
 interface Story {
@@ -57,7 +65,7 @@ function newStory(seed: number): Story {
   const dice = createDice(seed);
   const voters = 3 + Math.floor(dice() * 3);
   const snapshotBytes = dice() < 0.5 ? 400 + Math.floor(dice() * 3000) : Infinity;
-  const observers = Math.floor(dice() * 2.5);
+  const observers = Math.floor(dice() * 3.5);
   const isDynamic = dice() < 0.7;
   const cluster = createCluster({ dice, voters, observers, snapshotBytes, isDynamic, isSkewed: dice() < 0.5 });
   const half = (): boolean => dice() < 0.5;
@@ -72,7 +80,10 @@ function newStory(seed: number): Story {
     pauses: half(),
     stops: half(),
     fullDisks: dice() < 0.25,
+    changes: isDynamic && dice() < 0.7,
+    swaps: isDynamic && half(),
   };
+  for (const member of cluster.members) member.autoJoins = manners.swaps && half();
   const truth = createTruth();
   const story: Story = { cluster, truth, manners, amounts: new Map(), nextWaiter: 1 };
   cluster.onStep = (member) => look(cluster, truth, member);
@@ -142,6 +153,37 @@ function trouble(story: Story): void {
   }
 }
 
+/** An operator adds a voter, or removes one, or replaces the disk of one in a quiet moment. */
+function changeShape(story: Story): void {
+  const { cluster, manners } = story;
+  const { dice, members } = cluster;
+  const leader = leaderOf(cluster);
+  const voters = leader?.quorum?.raft.quorum.voters ?? [];
+  const cast = dice();
+  const member = pick(cluster, members);
+  const key = { clusterId: CLUSTER_ID, voterId: member.id, voterDirectoryId: member.directoryId };
+  if (leader === null || leader.pausedUntilMs > cluster.nowMs) return;
+  if (cast < 0.4 && manners.changes) {
+    const listeners = [{ name: 'CONTROLLER', host: `host-${member.id}`, port: member.port }];
+    request(cluster, leader, 80, { ...key, timeoutMs: 3000, listeners, ackWhenCommitted: dice() < 0.5 });
+  } else if (cast < 0.7 && (manners.changes || manners.swaps)) {
+    const voter = pick(cluster, voters);
+    request(cluster, leader, 81, { clusterId: null, voterId: voter.id, voterDirectoryId: voter.directoryId });
+  } else if (manners.swaps && voters.length >= 3 && isConverged(cluster) && isWhole(cluster, voters)) {
+    swapDisk(cluster, member);
+    later(cluster, dice() * 3000, null, () => up(cluster, member));
+  }
+}
+
+/** Whether the disks of all voters are there, and no change of the voters is under way or was begun somewhere. */
+function isWhole({ members }: Cluster, voters: readonly Voter[]): boolean {
+  const hasDisk = (voter: Voter): boolean => members.some((one) => isVoter(voter, one.id, one.directoryId));
+  const text = JSON.stringify(voters);
+  const isSettled = ({ quorum }: Member): boolean =>
+    quorum !== null && quorum.raft.lead?.voterChange == null && JSON.stringify(quorum.raft.quorum.voters) === text;
+  return voters.every(hasDisk) && members.every(isSettled);
+}
+
 function up(cluster: Cluster, member: Member): void {
   if (member.quorum === null) start(cluster, member);
 }
@@ -165,6 +207,7 @@ function play(seed: number): Story {
     run(cluster, cluster.dice() * 200);
     if (cluster.dice() < 0.6) ask(story);
     if (cluster.dice() < 0.25) trouble(story);
+    if ((story.manners.changes || story.manners.swaps) && cluster.dice() < 0.2) changeShape(story);
     if (cluster.dice() < 0.1) checkpoint(pick(cluster, cluster.members));
   }
   checkMatching(cluster);
@@ -188,14 +231,16 @@ function show(cluster: Cluster): string {
       if (quorum === null) return `${id} down`;
       const { role, epoch, leaderId, highWatermark, log, stage, timerMs, installing, follow } = quorum.raft;
       const rest = `${stage} ${quorum.coordinator.stage} ${timerMs} ${installing?.stage} ${JSON.stringify(follow)}`;
-      return `${id} ${role} ${epoch}/${leaderId} ${log.start}..${log.durable}..${log.end} at ${highWatermark} ${rest}`;
+      const voters = votersText(quorum.raft.quorum.voters);
+      const ends = `${log.start}..${log.durable}..${log.end} at ${highWatermark}`;
+      return `${id} ${role} ${epoch}/${leaderId} by ${voters} ${ends} ${rest}`;
     })
     .join('\n');
 }
 
 it('keeps what it has promised through all of it, and comes back', { timeout: 600_000 }, () => {
   const reached = new Set<string>();
-  const count = { elections: 0, acked: 0, committed: 0 };
+  const count = { elections: 0, acked: 0, committed: 0, changes: 0 };
   const only = process.env.RAFT_CLUSTER_SEED;
   const [first, last] = (only ?? `0..${SEEDS - 1}`).split('..').map(Number) as [number, number?];
   for (let seed = first; seed <= (last ?? first); seed++) {
@@ -203,6 +248,7 @@ it('keeps what it has promised through all of it, and comes back', { timeout: 60
       const { cluster, truth } = play(seed);
       for (const mark of cluster.reached) reached.add(mark);
       count.elections += truth.elections;
+      count.changes += truth.changes;
       count.acked += truth.acked.size;
       count.committed += truth.committed.size;
     } catch (error) {
@@ -212,6 +258,7 @@ it('keeps what it has promised through all of it, and comes back', { timeout: 60
   if (only !== undefined) return console.log(count, [...reached].sort());
   expect(count.elections).toBeGreaterThan(80);
   expect(count.acked).toBeGreaterThan(600);
+  expect(count.changes).toBeGreaterThan(50);
   const rare = ['raft.follower.cut', 'raft.download.done', 'raft.check_quorum', 'raft.end_quorum_epoch'];
   for (const mark of [...rare, 'raft.election.lost', 'raft.leader_is_gone']) expect(reached).toContain(mark);
 });

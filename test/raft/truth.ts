@@ -2,12 +2,14 @@
  * What must hold of a quorum whatever happens to it, read from the bytes on its disks, not from what members say.
  *
  * Looked at after every step of a member: one leader an epoch; the high watermark goes up only, and never above what a
- * majority of the voters has synced; what it covers is the same everywhere and for ever; a new leader holds all of it.
+ * majority of the voters has synced; what it covers is the same everywhere and for ever; a new leader holds all of it;
+ * a leader changes one voter at a time, and only when the change before is committed, and something of its own epoch.
  * At the end: logs are equal, and so is what they come to; nothing that was answered or seen is missing.
  */
 import type { RequestOf, ResponseOf } from '../../core/protocol/messages/index.ts';
-import { newsOf } from '../../core/raft/messages.ts';
-import type { PeerKey } from '../../core/raft/role-state.ts';
+import { type EpochKey, newsOf } from '../../core/raft/messages.ts';
+import type { Raft } from '../../core/raft/raft.ts';
+import { isVoter, type Voter, type VoterSet } from '../../core/raft/voters.ts';
 import { FOLDER } from './cluster.ts';
 import type { Cluster, Member } from './cluster-state.ts';
 
@@ -16,6 +18,14 @@ interface Batch {
   readonly next: number;
   readonly epoch: number;
   readonly bytes: Uint8Array;
+}
+
+/** What a member was when last looked at. */
+interface Mark {
+  life: number;
+  highWatermark: number;
+  epochLed: number;
+  quorum: VoterSet | null;
 }
 
 /** What has been seen of one cluster. */
@@ -27,7 +37,9 @@ export interface Truth {
   /** The offset behind the last of them. */
   end: number;
   /** By member: life and high watermark when last looked at. */
-  readonly marks: Map<number, { life: number; highWatermark: number; epochLed: number }>;
+  readonly marks: Map<number, Mark>;
+  /** Changes of the voters that leaders made. */
+  changes: number;
   /** Waiters that were answered, and the sums that they must come to. */
   readonly acked: Map<number, number>;
   /** By voter and epoch: whom it has voted for. */
@@ -46,6 +58,7 @@ export function createTruth(): Truth {
     acked: new Map(),
     votes: new Map(),
     elections: 0,
+    changes: 0,
   };
 }
 
@@ -104,13 +117,9 @@ function holds(member: Member, batch: Batch): boolean {
 export function look(cluster: Cluster, truth: Truth, member: Member): void {
   const raft = member.quorum?.raft;
   if (raft === undefined || raft.stage !== 'open') return;
-  const mark = truth.marks.get(member.id) ?? { life: member.life, highWatermark: -1, epochLed: -1 };
+  const mark = truth.marks.get(member.id) ?? { life: -1, highWatermark: -1, epochLed: -1, quorum: null };
   truth.marks.set(member.id, mark);
-  if (mark.life !== member.life) {
-    mark.life = member.life;
-    mark.highWatermark = -1;
-    mark.epochLed = -1;
-  }
+  if (mark.life !== member.life) Object.assign(mark, { life: member.life, highWatermark: -1, epochLed: -1 });
   if (raft.lead !== null && mark.epochLed !== raft.epoch) {
     mark.epochLed = raft.epoch;
     const other = truth.leaders.get(raft.epoch);
@@ -122,6 +131,27 @@ export function look(cluster: Cluster, truth: Truth, member: Member): void {
   if (raft.highWatermark < mark.highWatermark) throw new Error(`the high watermark of ${member.id} goes back`);
   if (raft.highWatermark > mark.highWatermark) cover(cluster, truth, member, raft.highWatermark);
   mark.highWatermark = raft.highWatermark;
+  const isSameEpoch = raft.lead !== null && raft.lead.epochStartNext <= votersFrom(raft);
+  if (isSameEpoch && mark.quorum !== null && mark.quorum !== raft.quorum) checkChange(truth, raft, mark.quorum);
+  mark.quorum = raft.quorum;
+}
+
+/** Where the record stands that names the voters of now; -1 if that is not known. */
+function votersFrom(raft: Raft): number {
+  return raft.earlierQuorums[raft.earlierQuorums.length - 1]?.replacedAt ?? -1;
+}
+
+/** A leader has changed the voters, after the batch that began its epoch. */
+function checkChange(truth: Truth, raft: Raft, before: VoterSet): void {
+  const keysOf = ({ voters }: VoterSet): Set<string> => new Set(voters.map((one) => `${one.id} ${one.directoryId}`));
+  const [old, now] = [keysOf(before), keysOf(raft.quorum)];
+  const changed = [...old].filter((key) => !now.has(key)).length + [...now].filter((key) => !old.has(key)).length;
+  if (changed > 1) throw new Error(`leader ${raft.nodeId} changes ${changed} voters at once`);
+  const previousAt = raft.earlierQuorums[raft.earlierQuorums.length - 2]?.replacedAt ?? -1;
+  if (previousAt >= truth.end) throw new Error(`leader ${raft.nodeId} changes voters again before ${previousAt} holds`);
+  const isFenced = [...truth.committed.values()].some(({ epoch }) => epoch === raft.epoch);
+  if (!isFenced) throw new Error(`leader ${raft.nodeId} changes voters before anything of its epoch is committed`);
+  truth.changes += 1;
 }
 
 /** A new leader holds all that was ever committed. */
@@ -150,8 +180,11 @@ function cover(cluster: Cluster, truth: Truth, member: Member, highWatermark: nu
     if (batch.base < truth.end && batch.next > snapshotEnd(member, false)) {
       throw new Error(`member ${member.id} covers offset ${batch.base}, which lies within what was committed`);
     }
-    const holders = cluster.members.filter((one) => one.isVoter && holds(one, batch)).map(({ id }) => id);
-    if (holders.length * 2 <= cluster.voters.length) {
+    const voters = member.quorum?.raft.quorum.voters ?? [];
+    const isHeld = (voter: Voter): boolean =>
+      cluster.members.some((one) => isVoter(voter, one.id, one.directoryId) && holds(one, batch));
+    const holders = voters.filter(isHeld).map(({ id }) => id);
+    if (holders.length * 2 <= voters.length) {
       throw new Error(`member ${member.id} says ${batch.base} is committed, but only ${holders} have synced it`);
     }
     truth.committed.set(batch.base, { ...batch, bytes: batch.bytes.slice() });
@@ -174,7 +207,8 @@ function quorumFile(member: Member): QuorumFile {
 
 /** Looks at an answer to another member: what it says is on the disk, and a vote is given once. */
 export function hear(truth: Truth, member: Member, apiKey: number, request: unknown, response: unknown): void {
-  const news = newsOf(apiKey as PeerKey, response as ResponseOf<PeerKey>);
+  if (apiKey >= 80) return;
+  const news = newsOf(apiKey as EpochKey, response as ResponseOf<EpochKey>);
   if (news === null) return;
   const file = quorumFile(member);
   const logEpoch = Math.max(0, ...batchesOf(member, 0).map(({ epoch }) => epoch));
@@ -188,7 +222,7 @@ export function hear(truth: Truth, member: Member, apiKey: number, request: unkn
   if (file.leaderEpoch !== asked.replicaEpoch || file.votedId !== asked.replicaId) {
     throw new Error(`member ${member.id} tells of a vote that is not on its disk`);
   }
-  const key = `${member.id} in ${asked.replicaEpoch}`;
+  const key = `${member.id} with ${member.directoryId} in ${asked.replicaEpoch}`;
   const before = truth.votes.get(key) ?? asked.replicaId;
   if (before !== asked.replicaId) throw new Error(`${key} votes for ${before} and for ${asked.replicaId}`);
   truth.votes.set(key, asked.replicaId);
@@ -229,6 +263,11 @@ export function checkEnd(cluster: Cluster, truth: Truth): void {
     if (view === undefined) throw new Error(`member ${member.id} knows nothing`);
     return view;
   });
+  const [quorum] = cluster.members.flatMap((member) => member.quorum?.raft.quorum ?? []);
+  for (const { id, quorum: one } of cluster.members) {
+    if (JSON.stringify(one?.raft.quorum) === JSON.stringify(quorum)) continue;
+    throw new Error(`member ${id} goes by other voters than the rest`);
+  }
   const [first] = views;
   for (const view of views) {
     if (view.size !== first?.size || [...view].some(([name, sum]) => first.get(name) !== sum)) {

@@ -22,6 +22,7 @@ import {
   unfollow,
 } from '../../core/replication/fetcher.ts';
 import type { Followed } from '../../core/replication/followed.ts';
+import { createThrottle } from '../../core/replication/throttle.ts';
 import { batchOf, CONFIG, concat, FAKE_CODECS } from '../log/world.ts';
 
 const SETTINGS = {
@@ -65,7 +66,7 @@ let logEvents: FetcherEvent[];
 
 function setUp(count: number): void {
   nowMs = 1000;
-  fetcher = createFetcher(ids, 7, 3, SETTINGS);
+  fetcher = createFetcher(ids, 7, 3, SETTINGS, createThrottle());
   fetcher.brokerEpoch = 55;
   followed = Array.from({ length: count }, (_, index) =>
     follow(fetcher, { log: openLog(index), topicId: 'T', topic: 'orders', index, leaderEpoch: 4, highWatermark: 0 }),

@@ -1,6 +1,7 @@
 /** The in-sync set by itself: who joins, who leaves, what counts as committed, and what costs nothing. */
 import { describe, expect, it } from 'vitest';
 import {
+  checkInSync,
   committedEnd,
   createInSync,
   type InSync,
@@ -48,11 +49,21 @@ describe('a follower joins', () => {
 
   it('while it is about to, the high watermark waits for it, or it could never catch up', () => {
     const inSync = leading();
+    fetched(inSync, 3, 10);
     noteGrowth(inSync, 10, 0);
     fetched(inSync, 2, 20, 10, 20);
     fetched(inSync, 3, 12, 10, 20);
     expect(committedEnd(inSync, BROKERS, 20, 20, 2, 10)).toBe(12);
     expect(committedEnd(inSync, BROKERS, 20, 20, 2, LAG_MS + 11)).toBe(20);
+  });
+
+  it('one that has yet to catch up for the first time is not waited for', () => {
+    const inSync = createInSync(1, STATE, 0, 0, LAG_MS);
+    fetched(inSync, 2, 20, 10, 20);
+    fetched(inSync, 3, 12, 10, 20);
+    expect(committedEnd(inSync, BROKERS, 20, 20, 2, 10)).toBe(20);
+    takeState(inSync, { ...STATE, replicas: [1, 2, 3, 4], partitionEpoch: 10 }, 10);
+    expect(inSync.followers.get(4)?.caughtUpMs).toBe(Number.NEGATIVE_INFINITY);
   });
 
   it('a fetch that a slow connection brings late takes nothing back of what was said since', () => {
@@ -122,5 +133,27 @@ describe('while a proposal is not decided', () => {
     expect(inSync.pending).toBe(null);
     expect(takeState(inSync, { ...STATE, isr: [1], partitionEpoch: 10 }, 0)).toBe(false);
     expect(inSync.isr).toEqual([1, 3]);
+  });
+});
+
+describe('a follower whose disk was lost', () => {
+  const anew = { id: 2, brokerEpoch: 99, fetchOffset: 0, logStart: 0 };
+
+  it('holds the high watermark up from the start of its log on, and breaks nothing', () => {
+    const inSync = createInSync(1, STATE, 0, 0, LAG_MS);
+    fetched(inSync, 2, 10);
+    expect(committedEnd(inSync, BROKERS, 10, 10, 2, 0)).toBe(10);
+    expect(noteFetch(inSync, anew, 10, 1)).toBe(true);
+    expect(committedEnd(inSync, BROKERS, 10, 10, 2, 1)).toBe(0);
+    expect(() => checkInSync(inSync, 10)).not.toThrow();
+  });
+
+  it('is in sync like any other once the controller has taken it out and it has caught up', () => {
+    const inSync = createInSync(1, STATE, 0, 0, LAG_MS);
+    fetched(inSync, 2, 10);
+    noteFetch(inSync, anew, 10, 1);
+    takeState(inSync, { ...STATE, isr: [1], partitionEpoch: 10 }, 2);
+    takeState(inSync, { ...STATE, partitionEpoch: 11 }, 3);
+    expect(() => checkInSync(inSync, 10)).toThrow('a follower in sync has all that is committed');
   });
 });

@@ -44,6 +44,7 @@ import {
   type Waiter,
   wantedChange,
 } from '../../core/replication/leader.ts';
+import { createThrottle } from '../../core/replication/throttle.ts';
 import { createTestDisk, type Dice, type TestDisk } from '../log/disk.ts';
 import { CONFIG, FAKE_CODECS } from '../log/world.ts';
 import { createServer, lookAtParked, type Server, serverDeadlineMs } from './server.ts';
@@ -266,7 +267,7 @@ function applyState(node: TestNode, part: Part, later: PartState | null): void {
   if (state.leader < 0) return;
   let fetcher = node.fetchers.get(state.leader);
   if (fetcher === undefined) {
-    fetcher = createFetcher(node.ids, node.id, state.leader, FETCH);
+    fetcher = createFetcher(node.ids, node.id, state.leader, FETCH, createThrottle());
     node.fetchers.set(state.leader, fetcher);
   }
   const { index, topicId } = part;

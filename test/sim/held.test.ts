@@ -8,6 +8,7 @@ import {
   changesOf,
   type Folder,
   isFolder,
+  loseNames,
   makeFile,
   makeFolder,
   resolve,
@@ -108,6 +109,26 @@ test('what was cut is looked through again', () => {
   append(file, 2, 1, 5);
   expect(held(shelf, 4)).toEqual({ end: 2, lastEpoch: 1, epoch: -1 });
   expect(held(shelf, 4, false)).toEqual({ end: 4, lastEpoch: 5, epoch: 5 });
+});
+
+test('a folder is looked through again when a name in it comes, becomes durable or is lost', () => {
+  const shelf = createShelf();
+  const first = fileAt(shelf, 0);
+  append(first, 0, 1, 1);
+  sync(first);
+  syncNames(shelf);
+  expect([held(shelf, 2).end, held(shelf, 2, false).end]).toEqual([2, 2]);
+  const second = fileAt(shelf, 2);
+  append(second, 2, 1, 1);
+  sync(second);
+  expect([held(shelf, 2).end, held(shelf, 2, false).end]).toEqual([2, 4]);
+  loseNames(shelf.disk.tree, () => false);
+  expect([held(shelf, 2).end, held(shelf, 2, false).end]).toEqual([2, 2]);
+  const third = fileAt(shelf, 2);
+  append(third, 2, 2, 1);
+  sync(third);
+  syncNames(shelf);
+  expect([held(shelf, 2).end, held(shelf, 2, false).end]).toEqual([6, 6]);
 });
 
 test('a checkpoint stands for the log below it, once all of it is durable', () => {

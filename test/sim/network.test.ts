@@ -1,15 +1,19 @@
-/** The simulated network where the contract of all networks says nothing: what a machine does that had no power. */
+/** The simulated network where the contract says nothing: no power, half a connection, a narrow wire. */
 import { expect, it } from 'vitest';
 import type { NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
 import { createDice } from '../../runtime-sim/dice.ts';
 import { finishNetwork, submitNetwork } from '../../runtime-sim/network/flow.ts';
 import { addHost, createNetwork, type Delivery, type NetworkDue } from '../../runtime-sim/network/network.ts';
-import { crashHost, powerUp } from '../../runtime-sim/network/trouble.ts';
+import { crashHost, halfClose, narrow, powerUp } from '../../runtime-sim/network/trouble.ts';
 
 const PORT = 9092;
-const LIMITS = { frameBytesMax: 1000, idleMs: 600_000 };
-/** A frame of one byte. */
-const FRAME = Uint8Array.of(0, 0, 0, 1, 7);
+const LIMITS = { frameBytesMax: 100_000, idleMs: 600_000 };
+/** A frame of so many bytes behind its length. */
+function frame(sizeBytes: number): Uint8Array {
+  const bytes = new Uint8Array(4 + sizeBytes);
+  new DataView(bytes.buffer).setInt32(0, sizeBytes);
+  return bytes;
+}
 
 /** Two machines, a client and a server, and time. */
 function pair(seed: number) {
@@ -18,6 +22,7 @@ function pair(seed: number) {
   const [client, server] = [addHost(network, 'client'), addHost(network, 'server')];
   const due: NetworkDue[] = [];
   const heard: NetworkInput[] = [];
+  let [sentUs, tookUs] = [0, 0];
   let nowUs = 0;
   const act = (actor: number, effect: NetworkEffect): void => submitNetwork(network, dice, nowUs, actor, effect, due);
   /** Lets everything happen that is due within a second. */
@@ -31,7 +36,10 @@ function pair(seed: number) {
       nowUs = next.atUs;
       const deliveries: Delivery[] = [];
       finishNetwork(network, dice, nowUs, next.event, deliveries, due);
-      for (const { actor, input } of deliveries) if (actor === client) heard.push(input as NetworkInput);
+      for (const { actor, input } of deliveries) {
+        if (actor === client) heard.push(input);
+        else if (input.kind === 'frame') tookUs = nowUs - sentUs;
+      }
     }
     nowUs = untilUs;
   };
@@ -39,9 +47,19 @@ function pair(seed: number) {
   act(client, { kind: 'connect', connection: -1, host: 'server', port: PORT, timeoutMs: 500, frameBytesMax: 1000 });
   pass();
   return {
+    network,
     heard,
     pass,
-    send: () => act(client, { kind: 'send', connection: -1, parts: [FRAME] }),
+    send: (sizeBytes = 1) => {
+      sentUs = nowUs;
+      act(client, { kind: 'send', connection: -1, parts: [frame(sizeBytes)] });
+    },
+    /** How long the frame that was sent last was on its way, microseconds. */
+    took: () => {
+      pass();
+      return tookUs;
+    },
+    closeHalf: () => halfClose(network, dice, nowUs, due),
     losePower: () => crashHost(network, dice, nowUs, server, true, due),
     comeBack: () => powerUp(network, dice, nowUs, server, due),
   };
@@ -65,3 +83,30 @@ it.each(SEEDS)(
     expect(heard.at(-1)).toMatchObject({ kind: 'closed', connection: -1, reason: 'reset' });
   },
 );
+
+it.each(SEEDS)(
+  'of a connection that is closed by half one end hears it, and the other when it sends (seed %i)',
+  (seed) => {
+    const { heard, pass, send, closeHalf } = pair(seed);
+    closeHalf();
+    pass();
+    const isHearer = heard.at(-1)?.kind === 'closed';
+    if (isHearer) expect(heard.at(-1)).toMatchObject({ connection: -1, reason: 'end' });
+    send();
+    pass();
+    if (isHearer) expect(heard.filter(({ kind }) => kind === 'closed')).toHaveLength(1);
+    else expect(heard.at(-1)).toMatchObject({ kind: 'closed', connection: -1, reason: 'reset' });
+  },
+);
+
+it('where it is narrow, what is sent arrives at so many bytes a ms, and later things behind it', () => {
+  const { network, took, send } = pair(1);
+  send(20_000);
+  const usual = took();
+  narrow(network, 0, 1, 100);
+  send(20_000);
+  expect(took() - usual).toBeGreaterThan(190_000);
+  narrow(network, 0, 1, 1_000_000);
+  send(20_000);
+  expect(took()).toBeLessThan(usual + 5_000);
+});

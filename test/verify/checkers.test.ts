@@ -20,6 +20,7 @@ function send(changes: Partial<Send>): Send {
     value: 0,
     acks: -1,
     isIdempotent: true,
+    patienceMs: Number.POSITIVE_INFINITY,
     sentUs: 0,
     doneUs: 1,
     outcome: 'acknowledged',

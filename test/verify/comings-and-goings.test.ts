@@ -32,6 +32,7 @@ function send(history: History, value: number, sentUs: number, changes: Partial<
     value,
     acks: -1,
     isIdempotent: true,
+    patienceMs: Number.POSITIVE_INFINITY,
     sentUs,
     doneUs: sentUs + 5,
     outcome: 'acknowledged',

@@ -38,6 +38,7 @@ function send(history: History, changes: Partial<Send>): void {
     value: 0,
     acks: -1,
     isIdempotent: false,
+    patienceMs: Number.POSITIVE_INFINITY,
     ...times,
     ...told,
     ...changes,

@@ -123,6 +123,27 @@ describe('an attempt that nobody answered', () => {
     expect(found(story(late, { holds: [{ fromUs: 5, toUs: 8_000_000 }] }))).toEqual([]);
   });
 
+  it('may stand in the log of a controller whose disk is full, which leads again only when there is space', () => {
+    const late = (goneUs: number, seenUs: number, fulls: History['fulls']): string[] =>
+      found(
+        story(
+          [
+            [CREATE, null, [1_000, 1_010]],
+            [DESCRIBE, GONE, [goneUs, goneUs + 10]],
+            [DESCRIBE, seen('A'), [seenUs, seenUs + 10]],
+          ],
+          { fulls },
+        ),
+      );
+    const full = { fromUs: 5, toUs: 6_500_000 };
+    expect(late(6_000_000, 8_000_000, [])).toEqual(['metadata']);
+    expect(late(6_000_000, 8_000_000, [full])).toEqual([]);
+    // Where it was full at another time, or has had space for long, that explains nothing.
+    expect(late(6_000_000, 8_000_000, [{ ...full, fromUs: 2_500_000 }])).toEqual(['metadata']);
+    expect(late(9_000_000, 19_000_000, [full])).toEqual(['metadata']);
+    expect(late(9_000_000, 19_000_000, [full, { fromUs: 8_000_000, toUs: 20_000_000 }])).toEqual([]);
+  });
+
   it('makes no topic whose id was known before', () => {
     const history = story([
       [CREATE, made('A')],

@@ -8,6 +8,7 @@ const LEADER: ReplicaSight = {
   log: 'orders-0',
   node: 1,
   life: 0,
+  stay: 7,
   isLeader: true,
   epoch: 3,
   isEpochKept: false,
@@ -54,6 +55,8 @@ test('an epoch that goes back is told; in another life only where it is kept on 
 test('a high watermark that goes back within a life, or is above the end, is told', () => {
   expect(judge(LEADER, { ...LEADER, highWatermark: 9 })).toEqual(['watermark-regression']);
   expect(judge(LEADER, { ...LEADER, highWatermark: 9, life: 1, epoch: 4 })).toEqual([]);
+  // A replica that had left comes again and begins anew.
+  expect(judge(FOLLOWER, { ...FOLLOWER, stay: 8, end: 0, highWatermark: 0 })).toEqual([]);
   expect(judge({ ...FOLLOWER, highWatermark: 16 })).toEqual(['watermark-ahead']);
 });
 

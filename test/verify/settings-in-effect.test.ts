@@ -17,6 +17,7 @@ function slot(configs: readonly ConfigText[]): History {
     value: 1,
     acks: -1,
     isIdempotent: true,
+    patienceMs: Number.POSITIVE_INFINITY,
     sentUs: 300,
     doneUs: 305,
     outcome: 'acknowledged',

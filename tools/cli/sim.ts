@@ -4,9 +4,16 @@
  */
 import { Command, CommanderError } from 'commander';
 import type { Scenario } from '../../runtime-sim/scenario.ts';
-import { SCENARIOS } from '../../scenarios/list.ts';
 import { endWithReader } from './broken-pipe.ts';
-import { readDuration, readScenario, readSeed, readSeeds, readWorkers, type SeedRange } from './sim/arguments.ts';
+import {
+  readDuration,
+  readScenario,
+  readSeed,
+  readSeeds,
+  readWorkers,
+  type SeedRange,
+  scenariosFor,
+} from './sim/arguments.ts';
 import { checkDeterminism, printHashes } from './sim/determinism.ts';
 import { run } from './sim/run.ts';
 import { sweep } from './sim/sweep.ts';
@@ -22,6 +29,7 @@ interface Flags {
   readonly twice?: boolean;
   readonly fresh?: boolean;
   readonly untilFailure?: boolean;
+  readonly unlimited?: boolean;
   readonly check: boolean;
   readonly node?: string[];
 }
@@ -31,7 +39,10 @@ Examples:
   sim run --seed 7
   sim run --seed 7 --scenario power-loss --for 20s --json
   sim sweep --seeds 1..2000
+  sim sweep --seeds 1..2000 --unlimited
   sim list`;
+
+const UNLIMITED = 'spare no disk: a promise that is broken is a bug, or beyond contract';
 
 function build(): Command {
   const program = new Command('sim')
@@ -45,6 +56,7 @@ function build(): Command {
     .requiredOption('--seed <number>', 'which run', readSeed)
     .option('--scenario <name>', 'which story; without it the seed draws one', readScenario)
     .option('--for <duration>', 'how long troubles go on, like 60s', readDuration)
+    .option('--unlimited', UNLIMITED)
     .option('--story <lines>', 'how many lines of the story to tell, from its end', readSeed, 40)
     .option('--json', 'one JSON object')
     .action((flags: Flags) => {
@@ -52,6 +64,7 @@ function build(): Command {
         seed: flags.seed,
         scenario: flags.scenario ?? null,
         durationMs: flags.for ?? null,
+        isUnlimited: flags.unlimited === true,
         isJson: flags.json === true,
         storyLines: flags.story,
       });
@@ -62,6 +75,7 @@ function build(): Command {
     .requiredOption('--seeds <A..B>', 'which runs', readSeeds)
     .option('--scenario <name>', 'one story only', readScenario)
     .option('--for <duration>', 'how long troubles go on', readDuration)
+    .option('--unlimited', UNLIMITED)
     .option('--workers <count>', 'threads; all cores without it', readWorkers)
     .option('--twice', 'play each seed twice and compare the hashes')
     .option('--fresh', 'forget what was played before')
@@ -73,6 +87,7 @@ function build(): Command {
         seeds: flags.seeds,
         scenario: flags.scenario?.name ?? null,
         durationMs: flags.for ?? null,
+        isUnlimited: flags.unlimited === true,
         workers: flags.workers ?? null,
         isTwice: flags.twice === true,
         checks: flags.check,
@@ -89,9 +104,10 @@ function addSmallCommands(program: Command): void {
   program
     .command('list')
     .description('show the scenarios')
+    .option('--unlimited', 'those in which no disk is spared')
     .option('--json', 'one JSON array')
     .action((flags: Flags) => {
-      const rows = SCENARIOS.map(({ name, proves, troubles }) => ({
+      const rows = scenariosFor(null, flags.unlimited === true).map(({ name, proves, troubles }) => ({
         name,
         proves,
         troubles: troubles.map(({ family }) => family),

@@ -26,6 +26,7 @@ export const KAFKA_TOOLS: ReadonlyMap<string, string> = new Map([
   ['log-dirs', 'org.apache.kafka.tools.LogDirsCommand'],
   ['features', 'org.apache.kafka.tools.FeatureCommand'],
   ['metadata-quorum', 'org.apache.kafka.tools.MetadataQuorumCommand'],
+  ['reassign-partitions', 'org.apache.kafka.tools.reassign.ReassignPartitionsCommand'],
   ['leader-election', 'org.apache.kafka.tools.LeaderElectionCommand'],
   ['cluster', 'org.apache.kafka.tools.ClusterTool'],
   ['groups', 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand'],

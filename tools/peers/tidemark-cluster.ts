@@ -34,6 +34,8 @@ export interface TidemarkCluster {
 export interface TidemarkClusterOptions {
   /** Settings by Kafka's names, of every node, on top of those of `docs/cluster.md`. */
   readonly settings?: ReadonlyMap<string, string>;
+  /** The first node alone votes, and the others find it and follow: voters can be added. Default: all vote for good. */
+  readonly isGrowing?: boolean;
   /** More settings, of one node each. */
   readonly settingsOf?: (nodeId: number) => ReadonlyMap<string, string>;
 }
@@ -63,7 +65,8 @@ export async function startTidemarkCluster(
   }
   mkdirSync(folder, { recursive: true });
   for (const address of addresses) {
-    const own = new Map([...(options.settings ?? []), ...(options.settingsOf?.(address.nodeId) ?? [])]);
+    const shape = options.isGrowing === true ? growing(addresses[0]?.controllerPort ?? 0) : [];
+    const own = new Map([...shape, ...(options.settings ?? []), ...(options.settingsOf?.(address.nodeId) ?? [])]);
     writePropertiesOf(address, addresses, folder, own);
   }
   // A node serves once it is told so by a quorum, so none may wait for another.
@@ -88,6 +91,13 @@ export async function startTidemarkCluster(
   return { nodes, bootstrap: addresses.map(({ port }) => `127.0.0.1:${port}`).join(','), restart, stop };
 }
 
+function growing(controllerPort: number): [string, string][] {
+  return [
+    ['controller.quorum.voters', ''],
+    ['controller.quorum.bootstrap.servers', `${LOCALHOST}:${controllerPort}`],
+  ];
+}
+
 async function startNode(address: NodeAddress, folder: string): Promise<ClusterNode> {
   const { nodeId, port } = address;
   const service = serve(process.execPath, [tidemarkProgram(), 'start', '--config', fileOf(folder, nodeId)]);
@@ -101,7 +111,8 @@ async function startNode(address: NodeAddress, folder: string): Promise<ClusterN
   return { ...address, pid: service.pid, bootstrap: `127.0.0.1:${port}`, service };
 }
 
-function fileOf(folder: string, nodeId: number): string {
+/** The file that a node is started with. */
+export function fileOf(folder: string, nodeId: number): string {
   return join(folder, `node${nodeId}.properties`);
 }
 

@@ -65,7 +65,8 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
     session.epoch = session.epoch === EPOCH_MAX ? 1 : session.epoch + 1;
     session.usedMs = env.nowMs;
   }
-  if (!takeChanges(node, session, body)) {
+  if (isReplica) node.contact.fetchedMs.set(replicaId, env.nowMs);
+  if (!takeChanges(node, env, session, replicaId, body)) {
     answer(node, request, KEY, {
       throttleTimeMs: 0,
       errorCode: ErrorCode.INVALID_REQUEST,
@@ -87,7 +88,6 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
       nowMs: env.nowMs,
     });
   }
-  if (isReplica) noteReplicas(node, env, session, replicaId, body);
   const fetch = begin(node, env, request, session, replicaId, isNew, body);
   request.fetch = fetch;
   if (isReplica && !isNew) answerSoon(node, env, fetch);
@@ -124,6 +124,7 @@ function begin(
     untilMs: env.nowMs + Math.max(waitMs, 0),
     isolationLevel: body.isolationLevel,
     replicaId,
+    replicaEpoch: body.replicaState.replicaEpoch,
     rackId: body.rackId,
     stage: 'collecting',
     slots: [],
@@ -133,36 +134,36 @@ function begin(
   };
 }
 
-/** Adds, changes and forgets partitions as the client says. False when it lists too many. */
-function takeChanges(node: Node, session: FetchSession, body: FetchRequest): boolean {
-  for (const { topic, topicId, partitions } of body.forgottenTopicsData) {
+/**
+ * Adds, changes and forgets partitions as the client says. A replica says by listing them how far it has synced them;
+ * where this node does not lead yet, that is noted when it does, if the fetch is not answered before. False when it
+ * lists too many.
+ */
+function takeChanges(
+  node: Node,
+  env: Env,
+  session: FetchSession,
+  replicaId: number,
+  { topics, forgottenTopicsData, replicaState }: FetchRequest,
+): boolean {
+  const replica = { id: replicaId, brokerEpoch: replicaState.replicaEpoch };
+  for (const { topic, topicId, partitions } of forgottenTopicsData) {
     const name = session.usesTopicIds ? topicId : topic;
     for (const index of partitions) forget(session, subscriptionKey(name, index));
   }
-  for (const { topic, topicId, partitions } of body.topics) {
+  for (const { topic, topicId, partitions } of topics) {
     const found = session.usesTopicIds ? node.topics.byId.get(topicId) : node.topics.byName.get(topic);
     for (const asked of partitions) {
       const partition: Partition | null = found?.partitions[asked.partition] ?? null;
       const name = session.usesTopicIds ? '' : topic;
-      if (!subscribe(session, name, session.usesTopicIds ? topicId : ZERO_UUID, asked, partition)) return false;
-    }
-  }
-  return true;
-}
-
-/** What a replica says by listing partitions: how far it has synced them. */
-function noteReplicas(node: Node, env: Env, session: FetchSession, id: number, body: FetchRequest): void {
-  const replica = { id, brokerEpoch: body.replicaState.replicaEpoch };
-  node.contact.fetchedMs.set(id, env.nowMs);
-  for (const { topic, topicId, partitions } of body.topics) {
-    const found = session.usesTopicIds ? node.topics.byId.get(topicId) : node.topics.byName.get(topic);
-    for (const asked of partitions) {
-      const partition = found?.partitions[asked.partition] ?? null;
-      if (partition === null) continue;
-      noteReplica(partition.leader, env, replica, asked);
+      const subscription = subscribe(session, name, session.usesTopicIds ? topicId : ZERO_UUID, asked, partition);
+      if (subscription === null) return false;
+      if (!session.isReplica || partition === null) continue;
+      subscription.isNoted = noteReplica(partition.leader, env, replica, asked);
       touch(node, partition);
     }
   }
+  return true;
 }
 
 function countPartitions(body: FetchRequest): number {

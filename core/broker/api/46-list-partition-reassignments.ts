@@ -1,21 +1,22 @@
 /**
- * ListPartitionReassignments: v0. Partitions whose replicas are being moved, as a directory of Apache Kafka's may have
- * them: nobody can ask us for a move yet.
+ * ListPartitionReassignments: v0. Partitions whose replicas are being moved.
+ *
+ * The controller is asked, not the image of this broker: whoever has just begun a move finds it at any broker.
  */
-import type { Env } from '../../lib/world.ts';
-import { listPartitionReassignments } from '../../metadata/describe-topics.ts';
+import type { Env, Outbox } from '../../lib/world.ts';
 import type { ListPartitionReassignmentsRequest } from '../../protocol/messages/46-list-partition-reassignments.ts';
-import { answer } from '../answers.ts';
+import { forward } from '../control/forward.ts';
 import type { Node, Request } from '../state.ts';
 
 const KEY = 46;
 
-/** Answers at once, from what is committed. */
+/** Hands the request to the controller; answers when what that has seen is committed. */
 export function handleListPartitionReassignments(
   node: Node,
-  _env: Env,
+  env: Env,
   request: Request,
   body: ListPartitionReassignmentsRequest,
+  out: Outbox,
 ): void {
-  answer(node, request, KEY, listPartitionReassignments(node.image, body));
+  forward(node, env, request, KEY, body, body.timeoutMs, out);
 }

@@ -12,6 +12,7 @@ import { AlterConfigs } from '../../protocol/messages/33-alter-configs.ts';
 import { CreatePartitions } from '../../protocol/messages/37-create-partitions.ts';
 import { ElectLeaders } from '../../protocol/messages/43-elect-leaders.ts';
 import { IncrementalAlterConfigs } from '../../protocol/messages/44-incremental-alter-configs.ts';
+import { AlterPartitionReassignments } from '../../protocol/messages/45-alter-partition-reassignments.ts';
 import { ListPartitionReassignments } from '../../protocol/messages/46-list-partition-reassignments.ts';
 import { DescribeUserScramCredentials } from '../../protocol/messages/50-describe-user-scram-credentials.ts';
 import { Vote } from '../../protocol/messages/52-vote.ts';
@@ -29,13 +30,15 @@ import { UnregisterBroker } from '../../protocol/messages/64-unregister-broker.t
 import { AllocateProducerIds } from '../../protocol/messages/67-allocate-producer-ids.ts';
 import { ControllerRegistration } from '../../protocol/messages/70-controller-registration.ts';
 import { AssignReplicasToDirs } from '../../protocol/messages/73-assign-replicas-to-dirs.ts';
+import { AddRaftVoter } from '../../protocol/messages/80-add-raft-voter.ts';
+import { RemoveRaftVoter } from '../../protocol/messages/81-remove-raft-voter.ts';
+import { UpdateRaftVoter } from '../../protocol/messages/82-update-raft-voter.ts';
 import { UnregisterController } from '../../protocol/messages/94-unregister-controller.ts';
 import { byController, byMember } from '../control/controller-requests.ts';
 import { takeEnvelope } from '../control/envelope.ts';
 import { handleApiVersions } from './18-api-versions.ts';
 import { handleDescribeAcls } from './29-describe-acls.ts';
 import { handleDescribeConfigs } from './32-describe-configs.ts';
-import { handleListPartitionReassignments } from './46-list-partition-reassignments.ts';
 import { handleDescribeUserScramCredentials } from './50-describe-user-scram-credentials.ts';
 import { handleDescribeQuorum } from './55-describe-quorum.ts';
 import { handleDescribeCluster } from './60-describe-cluster.ts';
@@ -53,7 +56,8 @@ export const SERVED_BY_CONTROLLERS: readonly Served[] = [
   serve(CreatePartitions, byController(37)),
   serve(ElectLeaders, byController(43)),
   serve(IncrementalAlterConfigs, byController(44)),
-  serve(ListPartitionReassignments, handleListPartitionReassignments),
+  serve(AlterPartitionReassignments, byController(45)),
+  serve(ListPartitionReassignments, byController(46)),
   serve(DescribeUserScramCredentials, handleDescribeUserScramCredentials),
   serve(Vote, byMember(52)),
   serve(BeginQuorumEpoch, byMember(53)),
@@ -70,5 +74,8 @@ export const SERVED_BY_CONTROLLERS: readonly Served[] = [
   serve(AllocateProducerIds, byController(67)),
   serve(ControllerRegistration, byController(70)),
   serve(AssignReplicasToDirs, byController(73)),
+  serve(AddRaftVoter, byMember(80)),
+  serve(RemoveRaftVoter, byMember(81)),
+  serve(UpdateRaftVoter, byMember(82)),
   serve(UnregisterController, byController(94)),
 ];

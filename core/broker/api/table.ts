@@ -30,6 +30,7 @@ import { CreatePartitions } from '../../protocol/messages/37-create-partitions.t
 import { DeleteGroups } from '../../protocol/messages/42-delete-groups.ts';
 import { ElectLeaders } from '../../protocol/messages/43-elect-leaders.ts';
 import { IncrementalAlterConfigs } from '../../protocol/messages/44-incremental-alter-configs.ts';
+import { AlterPartitionReassignments } from '../../protocol/messages/45-alter-partition-reassignments.ts';
 import { ListPartitionReassignments } from '../../protocol/messages/46-list-partition-reassignments.ts';
 import { OffsetDelete } from '../../protocol/messages/47-offset-delete.ts';
 import { DescribeClientQuotas } from '../../protocol/messages/48-describe-client-quotas.ts';
@@ -43,6 +44,8 @@ import { ConsumerGroupHeartbeat } from '../../protocol/messages/68-consumer-grou
 import { ConsumerGroupDescribe } from '../../protocol/messages/69-consumer-group-describe.ts';
 import { ListConfigResources } from '../../protocol/messages/74-list-config-resources.ts';
 import { DescribeTopicPartitions } from '../../protocol/messages/75-describe-topic-partitions.ts';
+import { AddRaftVoter } from '../../protocol/messages/80-add-raft-voter.ts';
+import { RemoveRaftVoter } from '../../protocol/messages/81-remove-raft-voter.ts';
 import { UnregisterController } from '../../protocol/messages/94-unregister-controller.ts';
 import { handleProduce } from './00-produce.ts';
 import { handleFetch } from './01-fetch.ts';
@@ -71,6 +74,7 @@ import { handleCreatePartitions } from './37-create-partitions.ts';
 import { handleDeleteGroups } from './42-delete-groups.ts';
 import { handleElectLeaders } from './43-elect-leaders.ts';
 import { handleIncrementalAlterConfigs } from './44-incremental-alter-configs.ts';
+import { handleAlterPartitionReassignments } from './45-alter-partition-reassignments.ts';
 import { handleListPartitionReassignments } from './46-list-partition-reassignments.ts';
 import { handleOffsetDelete } from './47-offset-delete.ts';
 import { handleDescribeClientQuotas } from './48-describe-client-quotas.ts';
@@ -84,6 +88,8 @@ import { handleConsumerGroupHeartbeat } from './68-consumer-group-heartbeat.ts';
 import { handleConsumerGroupDescribe } from './69-consumer-group-describe.ts';
 import { handleListConfigResources } from './74-list-config-resources.ts';
 import { handleDescribeTopicPartitions } from './75-describe-topic-partitions.ts';
+import { handleAddRaftVoter } from './80-add-raft-voter.ts';
+import { handleRemoveRaftVoter } from './81-remove-raft-voter.ts';
 import { handleUnregisterController } from './94-unregister-controller.ts';
 import { SERVED_BY_CONTROLLERS } from './controller-table.ts';
 import { type Served, serve } from './served.ts';
@@ -119,6 +125,7 @@ export const SERVED: readonly Served[] = [
   serve(DeleteGroups, handleDeleteGroups),
   serve(ElectLeaders, handleElectLeaders),
   serve(IncrementalAlterConfigs, handleIncrementalAlterConfigs),
+  serve(AlterPartitionReassignments, handleAlterPartitionReassignments),
   serve(ListPartitionReassignments, handleListPartitionReassignments),
   serve(OffsetDelete, handleOffsetDelete),
   serve(DescribeClientQuotas, handleDescribeClientQuotas),
@@ -132,6 +139,8 @@ export const SERVED: readonly Served[] = [
   serve(ConsumerGroupDescribe, handleConsumerGroupDescribe),
   serve(ListConfigResources, handleListConfigResources),
   serve(DescribeTopicPartitions, handleDescribeTopicPartitions),
+  serve(AddRaftVoter, handleAddRaftVoter),
+  serve(RemoveRaftVoter, handleRemoveRaftVoter),
   serve(UnregisterController, handleUnregisterController),
 ];
 

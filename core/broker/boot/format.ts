@@ -15,6 +15,7 @@ import { BOOTSTRAP_LEVELS, featureRecords } from '../../metadata/features.ts';
 import { encodeMetadataRecord } from '../../metadata/records.ts';
 import { bootstrapCheckpoint } from '../../raft/batches.ts';
 import { BOOTSTRAP_ID, checkpointName } from '../../raft/names.ts';
+import type { Voter } from '../../raft/voters.ts';
 import { formatMetaProperties, META_PROPERTIES, METADATA_FOLDER, randomUuid } from '../checkpoints/files.ts';
 import { foundsAlone, ownVoter } from '../control/roles.ts';
 import { exitNode } from '../exit.ts';
@@ -29,6 +30,13 @@ export const HALF_FORMATTED: readonly string[] = [checkpointName(BOOTSTRAP_ID)];
 export const BOOTSTRAP_PATH = `${METADATA_FOLDER}/${checkpointName(BOOTSTRAP_ID)}`;
 
 /**
+ * Who votes in the cluster that a new directory belongs to. configured: this node where no other is named, else the
+ * directory does not say it. others: likewise it does not. alone: this node. Or these voters, of whom it need not be
+ * one.
+ */
+export type Founders = 'configured' | 'others' | 'alone' | readonly Voter[];
+
+/**
  * The two files of a new log directory, the first, if there is one, to be written before the second. `wallMs`: ms since
  * 1970.
  */
@@ -37,20 +45,23 @@ export function formattedFiles(
   clusterId: string,
   directoryId: string,
   wallMs: number,
+  founders: Founders = 'configured',
 ): { readonly checkpoint: Uint8Array | null; readonly metaProperties: Uint8Array } {
   const meta = { version: 1, clusterId, nodeId: config['node.id'], directoryId } as const;
   const metaProperties = encodeUtf8(formatMetaProperties(meta));
-  if (!foundsAlone(config)) return { checkpoint: null, metaProperties };
+  const isAlone = founders === 'alone' || (founders === 'configured' && foundsAlone(config));
+  const voters = isAlone ? [ownVoter(config, directoryId)] : typeof founders === 'string' ? [] : founders;
+  if (voters.length === 0) return { checkpoint: null, metaProperties };
   const levels = new Map(BOOTSTRAP_LEVELS.map(({ name, level }) => [name, level]));
   const values = featureRecords(levels).map(encodeMetadataRecord);
-  return { checkpoint: bootstrapCheckpoint([ownVoter(config, directoryId)], values, wallMs), metaProperties };
+  return { checkpoint: bootstrapCheckpoint(voters, values, wallMs), metaProperties };
 }
 
 /** Begins: the folder of the metadata log, and what the quorum begins with. */
 export function beginFormat(node: Node, env: Env, boot: Boot, out: Outbox): void {
   if (!foundsAlone(node.config) && node.config['cluster.id'] === null) {
     const where = `the log directory ${node.folder} is empty, and this node is one of several`;
-    exitNode(node, 1, `${where}: set cluster.id, the same for all of them, or format it`);
+    exitNode(node, 1, `${where}: set cluster.id, the same for all of them, or format it (tidemark format)`);
     return;
   }
   node.clusterId = node.config['cluster.id'] ?? randomUuid(boot.entropy, 0);

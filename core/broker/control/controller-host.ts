@@ -9,6 +9,7 @@
  * waits, not what is committed.
  */
 import { topicConfig } from '../../config/log-config.ts';
+import { controllerNames } from '../../config/quorum-rules.ts';
 import type { NodeConfig } from '../../config/settings.ts';
 import { idsNeeded } from '../../controller/handle.ts';
 import { CONTROLLER, type ControllerShapes } from '../../controller/machine.ts';
@@ -53,7 +54,7 @@ import {
   workDeadlineMs,
 } from './controller-work.ts';
 import { replyToMember, sendToMember } from './quorum-calls.ts';
-import { isAlone, isController, staticVoters } from './roles.ts';
+import { isAlone, isController, staticVoters, votingEndpoints } from './roles.ts';
 
 /** Bytes of recent metadata that are kept in memory: what the next snapshot and reload read. */
 const RING_BYTES = 1024 * 1024;
@@ -128,7 +129,10 @@ function peerOptions(config: NodeConfig, clusterId: string, seed: number): PeerO
       requestTimeoutMs: config['controller.quorum.request.timeout.ms'],
     },
     bootstrapCount: config['controller.quorum.bootstrap.servers'].length,
-    mayObserve: !isController(config),
+    mayObserve: !isController(config) || config['controller.quorum.voters'].length === 0,
+    listenerName: controllerNames(config)[0] ?? '',
+    endpoints: votingEndpoints(config),
+    autoJoins: config['controller.quorum.auto.join.enable'],
   };
 }
 

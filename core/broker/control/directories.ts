@@ -13,6 +13,7 @@ import type { Env, Outbox } from '../../lib/world.ts';
 import type { PartitionImage } from '../../metadata/image.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../../protocol/messages/index.ts';
+import { say } from '../say.ts';
 import type { Node, Partition } from '../state.ts';
 import { activeController, type CallOutcome, callController } from './controller-calls.ts';
 
@@ -28,13 +29,15 @@ export interface Directories {
   /** Partitions whose replica here is in another directory than the image says. */
   readonly misplaced: Set<Partition>;
   isCalling: boolean;
+  /** Whether it was said that replicas begin anew here. */
+  hasSaid: boolean;
   /** No call before this, `env.nowMs`. */
   retryAtMs: number;
 }
 
 /** Nothing is misplaced. */
 export function createDirectories(): Directories {
-  return { misplaced: new Set(), isCalling: false, retryAtMs: Number.NEGATIVE_INFINITY };
+  return { misplaced: new Set(), isCalling: false, hasSaid: false, retryAtMs: Number.NEGATIVE_INFINITY };
 }
 
 /** What the image says of a partition that is kept here. */
@@ -59,10 +62,26 @@ export function pumpDirectories(node: Node, env: Env, out: Outbox): void {
   // A new controller, or the registration, brings us back here.
   if (lifecycle.epoch < 0 || activeController(node) < 0) return;
   env.reached('broker.directory_assigned');
+  sayAnew(node, out);
   directories.isCalling = true;
   directories.retryAtMs = env.nowMs + RETRY_MS;
   const body = { brokerId: nodeId, brokerEpoch: lifecycle.epoch, directories: [assigned(node)] };
   callController(node, env, KEY, VERSION, body, { kind: 'directories' }, out);
+}
+
+/** Loudly, once in the life of the node: whatever only the other directory had is not here. */
+function sayAnew({ inSync, folder, directoryId }: Node, out: Outbox): void {
+  const { directories } = inSync;
+  if (directories.hasSaid) return;
+  directories.hasSaid = true;
+  const fields = new Map<string, string | number>([
+    ['folder', folder],
+    ['directoryId', directoryId],
+    ['replicas', directories.misplaced.size],
+  ]);
+  const text =
+    'the cluster knows replicas of this node in another log directory: they begin anew here, and are fetched';
+  say(out, 'error', text, fields);
 }
 
 type Assigned = RequestOf<typeof KEY>['directories'][number];

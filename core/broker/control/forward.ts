@@ -14,9 +14,9 @@ import { type Caller, type CallFailure, type CallOutcome, callController } from 
 import { refusalOf } from './refusals.ts';
 
 /** The APIs that are forwarded. */
-export type ForwardedKey = 19 | 20 | 33 | 37 | 43 | 44 | 57 | 64 | 94;
+export type ForwardedKey = 19 | 20 | 33 | 37 | 43 | 44 | 45 | 46 | 57 | 64 | 94;
 
-const FORWARDED: ReadonlySet<number> = new Set<ForwardedKey>([19, 20, 33, 37, 43, 44, 57, 64, 94]);
+const FORWARDED: ReadonlySet<number> = new Set<ForwardedKey>([19, 20, 33, 37, 43, 44, 45, 46, 57, 64, 94]);
 
 /** Whether an API is a client's for the controller. */
 export function isForwardedKey(apiKey: number): apiKey is ForwardedKey {

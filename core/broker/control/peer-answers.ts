@@ -10,6 +10,7 @@ import { takeRemoteAnswer } from './controller-calls.ts';
 import { takeProbed } from './controller-work.ts';
 import type { PeerCaller, PeerOutcome } from './peers.ts';
 import { takeMemberAnswer } from './quorum-calls.ts';
+import { answerVoters } from './voter-calls.ts';
 
 /** Tells a caller what came of its call. */
 export function answerPeerCall(node: Node, env: Env, caller: PeerCaller, outcome: PeerOutcome, out: Outbox): void {
@@ -22,6 +23,9 @@ export function answerPeerCall(node: Node, env: Env, caller: PeerCaller, outcome
       break;
     case 'describeQuorum':
       answerDescribeQuorum(node, caller.request, outcome);
+      break;
+    case 'voters':
+      answerVoters(node, caller, outcome);
       break;
     case 'probe':
       takeProbed(node, env, caller.ticket, outcome, out);

@@ -40,9 +40,18 @@ import { answerPeerCall } from './peer-answers.ts';
 /**
  * What a connection is for. quorum: votes and the like. quorumFetch: the metadata log. heartbeat: that this broker
  * lives. controller: what else it asks of the active controller. envelope: what its clients ask. probe: whether a
- * broker lives. replica: the logs of a leader.
+ * broker lives. replica: the logs of a leader. voters: changes of the quorum, which take their time.
  */
-const PURPOSES = ['quorum', 'quorumFetch', 'heartbeat', 'controller', 'envelope', 'probe', 'replica'] as const;
+const PURPOSES = [
+  'quorum',
+  'quorumFetch',
+  'heartbeat',
+  'controller',
+  'envelope',
+  'probe',
+  'replica',
+  'voters',
+] as const;
 /** One of them. */
 export type Purpose = (typeof PURPOSES)[number];
 
@@ -77,6 +86,8 @@ export type PeerCaller =
   | { readonly kind: 'controller'; readonly ticket: number }
   /** A client wants to know of the quorum what only its leader knows. */
   | { readonly kind: 'describeQuorum'; readonly request: Request }
+  /** A client wants to change who votes in the quorum. */
+  | { readonly kind: 'voters'; readonly request: Request; readonly apiKey: 80 | 81 }
   /** The active controller asks after a broker. */
   | { readonly kind: 'probe'; readonly ticket: number }
   /** The fetcher of the partitions that a node leads. */

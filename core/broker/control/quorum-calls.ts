@@ -22,6 +22,10 @@ const VERSIONS: ReadonlyMap<number, number> = new Map([
   [53, 1],
   [54, 1],
   [59, 1],
+  [18, 4],
+  [80, 1],
+  [81, 0],
+  [82, 0],
 ]);
 
 /** The member of this process wants something of another one. What is fetched may be long in coming. */

@@ -38,6 +38,10 @@ export function refusalOf(
     }
     case 43:
       return { throttleTimeMs, errorCode, replicaElectionResults: [] };
+    case 45:
+      return { throttleTimeMs, ...error, responses: [] };
+    case 46:
+      return { throttleTimeMs, ...error, topics: [] };
     case 56:
       return { throttleTimeMs, errorCode, topics: [] };
     case 57:

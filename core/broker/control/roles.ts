@@ -5,7 +5,7 @@
 import { clientListeners } from '../../config/parse.ts';
 import { controllerNames } from '../../config/quorum-rules.ts';
 import type { NodeConfig } from '../../config/settings.ts';
-import type { Listener } from '../../config/values.ts';
+import { type Listener, splitAddress } from '../../config/values.ts';
 import { ZERO_UUID } from '../../lib/uuid.ts';
 import { type Voter, type VoterEndpoint, voterOf } from '../../raft/voters.ts';
 
@@ -30,10 +30,18 @@ export function isAlone(config: NodeConfig): boolean {
   return isController(config) && controllerListeners(config).length === 0;
 }
 
-/** Whether an empty directory of this node becomes that of a new cluster's only voter. */
+/** Whether an empty directory of this node becomes that of a new cluster's only voter: no other controller is named. */
 export function foundsAlone(config: NodeConfig): boolean {
   const others = config['controller.quorum.voters'].filter(({ id }) => id !== config['node.id']);
-  return isController(config) && others.length === 0 && config['controller.quorum.bootstrap.servers'].length <= 1;
+  if (!isController(config) || others.length > 0) return false;
+  return config['controller.quorum.bootstrap.servers'].every((server) => isOwnServer(config, server));
+}
+
+/** Whether an address of `controller.quorum.bootstrap.servers` is the one that this controller tells others. */
+function isOwnServer(config: NodeConfig, server: string): boolean {
+  const { host, port } = splitAddress(server);
+  const names = controllerListeners(config).map((listener) => listener.host);
+  return controllerEndpoints(config).some((one) => one.port === port && [one.host, ...names].includes(host));
 }
 
 /** The voters that the configuration names: of any directory, for it does not know theirs. */
@@ -46,6 +54,21 @@ export function staticVoters(config: NodeConfig): readonly Voter[] {
 export function ownVoter(config: NodeConfig, directoryId: string): Voter {
   return voterOf(config['node.id'], directoryId, controllerEndpoints(config));
 }
+
+/**
+ * Where the record of the voters is to say that this controller is found: empty for one that has no listener for
+ * others, or whose configuration does not say by which name they reach it.
+ */
+export function votingEndpoints(config: NodeConfig): readonly VoterEndpoint[] {
+  const [listener] = isController(config) ? controllerListeners(config) : [];
+  if (listener === undefined) return [];
+  const advertised = config['advertised.listeners']?.find(({ name }) => name === listener.name);
+  const isNamed = (advertised?.host ?? '') !== '' || !ANY_HOST.includes(listener.host);
+  return isNamed ? controllerEndpoints(config).filter(({ port }) => port > 0) : [];
+}
+
+/** Every interface: no name that others could use. */
+const ANY_HOST: readonly string[] = ['', '0.0.0.0', '::'];
 
 /** Where this controller tells others to find it: as advertised, as the voters have it, or as it listens. */
 export function controllerEndpoints(config: NodeConfig): readonly VoterEndpoint[] {

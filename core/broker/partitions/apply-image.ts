@@ -16,6 +16,16 @@ import type { Node, Topic } from '../state.ts';
 import { lookForAbsent } from './absent.ts';
 import { sayIdle } from './idle-settings.ts';
 import { brokersChanged } from './in-sync.ts';
+import { sayUncleanLeads } from './losses.ts';
+import {
+  isThrottled,
+  NONE_THROTTLED,
+  noteThrottled,
+  ratesChanged,
+  releaseHeld,
+  type ThrottledReplicas,
+  throttledReplicas,
+} from './throttles.ts';
 import { addTopic, removeTopic, updatePartitions } from './topics.ts';
 
 /** One batch is committed. */
@@ -26,7 +36,7 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
     noteBrokers(node, delta.before, delta.after);
   }
   const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
-  if (isOfBrokers) applyBrokerConfig(node);
+  if (isOfBrokers) applyBrokerConfig(node, env);
   for (const resource of delta.configs) {
     sayIdle(node, { resource, values: configOf(node.image, resource.type, resource.name) }, out);
   }
@@ -35,7 +45,7 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
   if (isOfBrokers) return;
   for (const { type, name } of delta.configs) {
     const topic = type === ResourceType.TOPIC ? node.topics.byName.get(name) : undefined;
-    if (topic !== undefined) applyTopicConfig(topic, configFor(node, name));
+    if (topic !== undefined) applyTopicConfig(node, env, topic);
   }
 }
 
@@ -47,7 +57,7 @@ export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox
     brokersChanged(node);
     noteBrokers(node, before, view);
   }
-  applyBrokerConfig(node);
+  applyBrokerConfig(node, env);
   for (const config of mapValues(view.configs)) sayIdle(node, config, out);
   applyTopics(node, env, differences(before, view), out);
   lookForAbsent(node, env, before);
@@ -78,8 +88,10 @@ function applyTopics(node: Node, env: Env, deltas: readonly TopicDelta[], out: O
     const topic = before === null || after !== null ? undefined : node.topics.byId.get(before.id);
     if (topic !== undefined) removeTopic(node, env, topic, out);
   }
-  for (const { after, partitions } of deltas) {
+  for (const delta of deltas) {
+    const { after, partitions } = delta;
     if (after === null) continue;
+    sayUncleanLeads(node, delta, out);
     const topic = node.topics.byId.get(after.id) ?? createTopic(node, after, out);
     updatePartitions(node, env, topic, after, partitions, out);
   }
@@ -97,32 +109,42 @@ function createTopic(node: Node, { name, id, partitions }: TopicImage, out: Outb
 }
 
 /** The settings of this broker: what was set for it, over what was set for all, over what the operator wrote. */
-function applyBrokerConfig(node: Node): void {
+function applyBrokerConfig(node: Node, env: Env): void {
   const ofAll = configOf(node.image, ResourceType.BROKER, '');
   const own = configOf(node.image, ResourceType.BROKER, String(node.nodeId));
   node.config = withTexts(withTexts(node.configured, ofAll), own);
   node.topics.commonConfig = topicConfig(node.config);
-  for (const topic of node.topics.byName.values()) applyTopicConfig(topic, configFor(node, topic.name));
+  ratesChanged(node, env, node.config);
+  for (const topic of node.topics.byName.values()) applyTopicConfig(node, env, topic);
 }
 
 /** The settings that count for a topic. Topics that set nothing of their own share one object. */
 export function configFor(node: Node, topic: string): TopicConfig {
   const values = configOf(node.image, ResourceType.TOPIC, topic);
-  if (values.size === 0) return { log: node.topics.commonConfig, inSyncMin: node.config['min.insync.replicas'] };
-  const config = withTopicTexts(node.config, values);
-  return { log: topicConfig(config), inSyncMin: config['min.insync.replicas'] };
+  const throttled = values.size === 0 ? NONE_THROTTLED : throttledReplicas(values);
+  const config = values.size === 0 ? node.config : withTopicTexts(node.config, values);
+  const log = values.size === 0 ? node.topics.commonConfig : topicConfig(config);
+  return { log, inSyncMin: config['min.insync.replicas'], throttled };
 }
 
 /** What the settings of a topic mean to its partitions. */
 export interface TopicConfig {
   readonly log: LogConfig;
   readonly inSyncMin: number;
+  readonly throttled: ThrottledReplicas;
 }
 
-function applyTopicConfig(topic: Topic, config: TopicConfig): void {
+function applyTopicConfig(node: Node, env: Env, topic: Topic): void {
+  const config = configFor(node, topic.name);
+  const { leading, following } = config.throttled;
+  const image = topicById(node.image, topic.id);
   for (const partition of topic.partitions) {
     if (partition === null) continue;
     partition.log.config = config.log;
     partition.leader.inSyncMin = config.inSyncMin;
+    partition.isSendThrottled = isThrottled(leading, partition.index, node.nodeId);
+    partition.isFetchThrottled = isThrottled(following, partition.index, node.nodeId);
+    noteThrottled(node, env, partition, image?.partitions[partition.index]);
   }
+  releaseHeld(node);
 }

@@ -41,6 +41,8 @@ export interface Subscription {
   isDirty: boolean;
   /** False once the client has forgotten it. */
   isAlive: boolean;
+  /** Of a replica: the leader has noted what it said by listing the partition. */
+  isNoted: boolean;
   /** What the client was told last; -1 before it was told anything. */
   toldHighWatermark: number;
   toldLogStart: number;
@@ -87,6 +89,8 @@ export interface Fetch extends Timed {
   readonly isolationLevel: number;
   /** The broker that follows; -1 for a client. */
   readonly replicaId: number;
+  /** Of its registration. */
+  readonly replicaEpoch: number;
   /** Where the client stands; empty where it does not say. */
   readonly rackId: string;
   stage: 'collecting' | 'reading' | 'parked' | 'ripe' | 'done';
@@ -151,18 +155,21 @@ export function subscriptionKey(topic: string, index: number): string {
   return `${topic}/${index}`;
 }
 
-/** Adds a partition, or takes what the client now asks of it; either way it may have something to say. */
+/**
+ * Adds a partition, or takes what the client now asks of it; either way it may have something to say. Null where the
+ * session has no room for it.
+ */
 export function subscribe(
   session: FetchSession,
   topic: string,
   topicId: string,
   asked: FetchPartition,
   partition: Partition | null,
-): boolean {
+): Subscription | null {
   const key = subscriptionKey(session.usesTopicIds ? topicId : topic, asked.partition);
   let subscription = session.subscriptions.get(key);
   if (subscription === undefined) {
-    if (session.subscriptions.size >= SUBSCRIPTIONS_MAX) return false;
+    if (session.subscriptions.size >= SUBSCRIPTIONS_MAX) return null;
     subscription = {
       session,
       topic,
@@ -173,6 +180,7 @@ export function subscribe(
       asked,
       isDirty: false,
       isAlive: true,
+      isNoted: false,
       toldHighWatermark: -1,
       toldLogStart: -1,
     };
@@ -180,8 +188,9 @@ export function subscribe(
     if (partition !== null) bindSubscription(subscription, partition);
   }
   subscription.asked = asked;
+  subscription.isNoted = false;
   markDirty(subscription);
-  return true;
+  return subscription;
 }
 
 /** The partition is known from now on. */

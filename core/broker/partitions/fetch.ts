@@ -24,7 +24,7 @@ import {
   judgeClient,
   judgeReader,
   judgeReplica,
-  preferredReplica,
+  noteReplica,
   type Verdict,
 } from '../../replication/serve.ts';
 import { answer, release } from '../answers.ts';
@@ -41,15 +41,14 @@ import {
   type Subscription,
 } from './fetch-sessions.ts';
 import { blank, fill, refuse } from './fetch-slots.ts';
-import { endpointsOf, missingError } from './leaders.ts';
+import { endpointsOf, missingError, nearerReplica } from './leaders.ts';
 import { highWatermarkOf } from './partition-role.ts';
 import { touch } from './partitions.ts';
+import { holdUp, noteRead, noteSent, portionFor } from './throttles.ts';
 
 const KEY = 1;
 /** The first version in which clients may be sent to a follower (KIP-392). */
 const NEARBY_SINCE = 11;
-/** The end of Kafka's name for the selector of replicas by rack. */
-const RACK_AWARE = 'RackAwareReplicaSelector';
 const NO_ENDPOINTS: FetchResponse['nodeEndpoints'] = [];
 
 /** Visits what is dirty; answers, parks, or waits for files. The stage that the fetch is in then. */
@@ -84,6 +83,7 @@ export function takeRead(node: Node, partition: Partition, ticket: number, outco
   partition.reads?.delete(ticket);
   if (partition.reads?.size === 0) partition.reads = null;
   const { fetch } = slot;
+  if (isThrottled(fetch, partition)) noteRead(node, slot.readingBytes, outcome);
   charge(node, slot, -slot.readingBytes);
   fill(fetch, slot.answer, outcome);
   fetch.pendingReads -= 1;
@@ -216,6 +216,13 @@ function visit(
     return slot;
   }
   const verdict = judge(fetch, partition, asked);
+  if (verdict.kind === 'read' && fetch.replicaId >= 0 && !subscription.isNoted) {
+    // It may have listed the partition before this node heard that it leads: at the end it lists it no more.
+    const replica = { id: fetch.replicaId, brokerEpoch: fetch.replicaEpoch };
+    subscription.isNoted = noteReplica(partition.leader, env, replica, asked);
+    if (subscription.isNoted) env.reached('replication.fetch.early');
+    touch(node, partition);
+  }
   if (verdict.kind === 'error') return refuse(node, fetch, subscription, verdict.error);
   if (verdict.kind === 'diverging') {
     const slot = blank(fetch, subscription, partition);
@@ -238,8 +245,15 @@ function visit(
     fetch.isFull ||
     highWatermarkOf(partition) !== subscription.toldHighWatermark ||
     partition.log.start !== subscription.toldLogStart;
-  if (isAtEnd) return hasNews ? blank(fetch, subscription, partition) : null;
+  const isHeldUp =
+    !isAtEnd && isThrottled(fetch, partition) && holdUp(node, env, partition, subscription, fetch.replicaId);
+  if (isAtEnd || isHeldUp) return hasNews ? blank(fetch, subscription, partition) : null;
   return readSome(node, env, fetch, subscription, partition, verdict.upTo, left, out);
+}
+
+/** Whether what is sent of the partition counts for a bounded rate. */
+function isThrottled({ replicaId }: Fetch, { isSendThrottled }: Partition): boolean {
+  return isSendThrottled && replicaId >= 0;
 }
 
 /** Clients of older versions read from leaders only: they do not know that there is another choice. */
@@ -247,16 +261,6 @@ function judge(fetch: Fetch, { leader, followed }: Partition, asked: Asked): Ver
   if (fetch.replicaId >= 0) return judgeReplica(leader, fetch.replicaId, asked);
   if (followed !== null && fetch.request.version >= NEARBY_SINCE) return judgeReader(followed, asked);
   return judgeClient(leader, asked);
-}
-
-/** A replica in the client's rack that it should rather read from; -1 for none. */
-function nearerReplica(node: Node, { leader }: Partition, rackId: string, offset: number): number {
-  if (leader.inSync === null || !isRackAware(node.config['replica.selector.class'])) return -1;
-  return preferredReplica(leader, node.image.cluster.brokers, rackId, offset);
-}
-
-function isRackAware(selector: string | null): boolean {
-  return selector?.endsWith(RACK_AWARE) === true;
 }
 
 function readSome(
@@ -272,7 +276,8 @@ function readSome(
   const { asked } = subscription;
   const slot = blank(fetch, subscription, partition);
   const isFirst = fetch.bytes === 0;
-  const most = Math.min(asked.partitionMaxBytes, left);
+  let most = Math.min(asked.partitionMaxBytes, left);
+  if (isThrottled(fetch, partition)) most = portionFor(node, partition, fetch.replicaId, most);
   if (most <= 0 && (!isFirst || mustWait(node, fetch))) return slot;
   const outcome = readLog(
     partition.log,
@@ -293,7 +298,9 @@ function readSome(
     fetch.bytes += most > 0 ? most : 1; // Reserved: how much it will be is not known yet.
     const oneBatch = isFirst ? partition.log.config.messageBytesMax : 0;
     charge(node, slot, Math.max(Math.min(most, READ_BYTES_MAX), oneBatch));
+    if (isThrottled(fetch, partition)) noteSent(node, env, slot.readingBytes);
   } else {
+    if (isThrottled(fetch, partition) && outcome.kind !== 'error') noteSent(node, env, outcome.sizeBytes);
     fill(fetch, slot.answer, outcome);
     readOn(node, partition, slot, outcome);
   }

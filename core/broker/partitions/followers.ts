@@ -36,6 +36,7 @@ import { type Absent, createAbsent, findNode, missNode } from './absent.ts';
 import { wantStart } from './delete-records.ts';
 import { markCommitted } from './fetch.ts';
 import { touch } from './partitions.ts';
+import { createThrottles, heldDeadlineMs, releaseDue, type Throttles } from './throttles.ts';
 
 /** The first version of Fetch that says who follows, and in which life (KIP-903). */
 const FETCH_SINCE = 15;
@@ -49,12 +50,15 @@ export interface Followers extends Timed {
   readonly touched: Set<Fetcher>;
   /** Leaders that have gone. */
   readonly absent: Absent;
+  /** The rates of replicas, both ways. */
+  readonly throttles: Throttles;
 }
 
 /** Follows nobody. */
 export function createFollowers(): Followers {
   const timed = { deadlineMs: Number.POSITIVE_INFINITY, heapIndex: -1 };
-  return { kind: 'followers', ...timed, fetchers: new Map(), touched: new Set(), absent: createAbsent() };
+  const throttles = createThrottles();
+  return { kind: 'followers', ...timed, fetchers: new Map(), touched: new Set(), absent: createAbsent(), throttles };
 }
 
 /** The fetcher may have something to send. */
@@ -105,7 +109,7 @@ function fetcherOf({ followers, ids, nodeId, config }: Node, leaderId: number): 
     backoffMs: config['replica.fetch.backoff.ms'],
     timeoutMs: Math.min(config['replica.socket.timeout.ms'], silentMs),
   };
-  const fetcher = createFetcher(ids, nodeId, leaderId, settings);
+  const fetcher = createFetcher(ids, nodeId, leaderId, settings, followers.throttles.following);
   followers.fetchers.set(leaderId, fetcher);
   return fetcher;
 }
@@ -116,8 +120,21 @@ function isFetching({ stage, stop }: Node): boolean {
 }
 
 /** The deadline has come, or might have: fetchers, of which there are few, are asked before the step ends. */
-export function wakeFollowers({ followers }: Node): void {
+export function wakeFollowers(node: Node, env: Env): void {
+  const { followers } = node;
+  releaseDue(node, env);
   for (const fetcher of followers.fetchers.values()) followers.touched.add(fetcher);
+  if (followers.touched.size === 0) remind(node, env);
+}
+
+/** Gives the heap the next deadline. */
+function remind(node: Node, env: Env): void {
+  const { followers } = node;
+  let deadlineMs = heldDeadlineMs(followers.throttles, env.nowMs);
+  if (isFetching(node)) {
+    for (const fetcher of followers.fetchers.values()) deadlineMs = Math.min(deadlineMs, fetcherDeadlineMs(fetcher));
+  }
+  setDeadline(node.deadlines, followers, deadlineMs);
 }
 
 /** Sends what touched fetchers have to send. Whether there were any. */
@@ -134,9 +151,7 @@ export function pumpFollowers(node: Node, env: Env, out: Outbox): boolean {
     pumpFetcher(fetcher, env, events);
     takeFetcherEvents(node, env, events, out);
   }
-  let deadlineMs = Number.POSITIVE_INFINITY;
-  for (const fetcher of followers.fetchers.values()) deadlineMs = Math.min(deadlineMs, fetcherDeadlineMs(fetcher));
-  setDeadline(node.deadlines, followers, isAllowed ? deadlineMs : Number.POSITIVE_INFINITY);
+  remind(node, env);
   return true;
 }
 
@@ -213,11 +228,14 @@ function call(node: Node, env: Env, event: Call, out: Outbox): void {
   const { nodeId, timeoutMs, ticket } = event;
   const to = brokerAddress(node, nodeId);
   const caller = { kind: 'fetcher', leaderId: nodeId, ticket } as const;
-  const common = { to, purpose: 'replica', timeoutMs } as const;
+  // Written out twice: a spread with what differs behind it is the slowest thing of a round.
   if (event.apiKey === FETCH_KEY) {
-    callPeer(node, env, { ...common, apiKey: FETCH_KEY, versionMin: FETCH_SINCE, body: event.body }, caller, out);
+    const { body } = event;
+    const asked = { to, purpose: 'replica', apiKey: FETCH_KEY, versionMin: FETCH_SINCE, body, timeoutMs } as const;
+    callPeer(node, env, asked, caller, out);
   } else if (event.apiKey === LIST_OFFSETS_KEY) {
-    callPeer(node, env, { ...common, apiKey: LIST_OFFSETS_KEY, body: event.body }, caller, out);
+    const asked = { to, purpose: 'replica', apiKey: LIST_OFFSETS_KEY, body: event.body, timeoutMs } as const;
+    callPeer(node, env, asked, caller, out);
   }
 }
 

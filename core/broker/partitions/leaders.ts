@@ -1,13 +1,18 @@
 /**
- * Who leads a partition that a client has asked this node for, as far as this node knows, and where that is (KIP-951).
+ * Who leads a partition that a client has asked this node for, as far as this node knows, and where that is (KIP-951);
+ * whom it should rather read from (KIP-392).
  * No state: the committed image.
  */
 import { aliveEndPoint } from '../../metadata/describe-topics.ts';
 import { type PartitionImage, type TopicImage, topicById, topicByName } from '../../metadata/image.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
+import { preferredReplica } from '../../replication/serve.ts';
 import { addressFor, listenerName } from '../addresses.ts';
-import type { Connection, Node } from '../state.ts';
+import type { Connection, Node, Partition } from '../state.ts';
 import { lingeringBrokers } from './absent.ts';
+
+/** The end of Kafka's name for the selector of replicas by rack. */
+const RACK_AWARE = 'RackAwareReplicaSelector';
 
 /** A topic, by whichever name the client uses. */
 export type TopicKey = { readonly topicId: string } | { readonly name: string };
@@ -41,6 +46,13 @@ export function missingError(node: Node, key: TopicKey, index: number): ErrorCod
 export function currentLeader(node: Node, key: TopicKey, index: number): { leaderId: number; leaderEpoch: number } {
   const partition = partitionOf(node, key, index);
   return { leaderId: partition?.leader ?? -1, leaderEpoch: partition?.leaderEpoch ?? -1 };
+}
+
+/** A replica in the client's rack that it should rather read from than from the leader here; -1 for none. */
+export function nearerReplica(node: Node, { leader }: Partition, rackId: string, offset: number): number {
+  const selector = node.config['replica.selector.class'];
+  if (leader.inSync === null || selector?.endsWith(RACK_AWARE) !== true) return -1;
+  return preferredReplica(leader, node.image.cluster.brokers, rackId, offset);
 }
 
 /** Where the client behind `connection` reaches a broker; null when it cannot. */

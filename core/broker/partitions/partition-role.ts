@@ -23,6 +23,7 @@ import type { Node, Partition } from '../state.ts';
 import { markMoved } from './fetch.ts';
 import { beginFollowing, endFollowing, takeFollowerEvent, touchFetcher } from './followers.ts';
 import { touch } from './partitions.ts';
+import { noteThrottled } from './throttles.ts';
 
 /** Up to where this node shows a partition to readers. */
 export function highWatermarkOf({ followed, leader }: Partition): number {
@@ -58,12 +59,14 @@ export function settleRole(node: Node, env: Env, partition: Partition, out: Outb
   noteDirectory(node, partition, image);
   if (image.leaderEpoch <= partition.leaderEpoch) {
     takePartitionState(leader, env, image, node.finished);
+    noteThrottled(node, env, partition, image);
     return;
   }
   partition.leaderEpoch = image.leaderEpoch;
   markMoved(node, partition);
   if (image.leader === node.nodeId) beginLead(node, env, partition, image, out);
   else follow(node, partition, image);
+  noteThrottled(node, env, partition, image);
 }
 
 /** The partition leaves this node: it is not followed any more, and not led. */

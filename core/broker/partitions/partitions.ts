@@ -40,6 +40,7 @@ import { markCommitted, markWritten, takeRead } from './fetch.ts';
 import { readOn, recountAhead } from './fetch-ahead.ts';
 import { settleInSync } from './in-sync.ts';
 import { takeRoleEvent } from './partition-role.ts';
+import { isThrottled } from './throttles.ts';
 import { partitionOpened } from './topics.ts';
 
 /** Makes the partition's machine; `openPartition` asks for its files. */
@@ -65,6 +66,8 @@ export function createPartition(node: Node, topic: Topic, index: number, config:
     lowered: null,
     appendedBytes: 0,
     toldEnd: 0,
+    isSendThrottled: isThrottled(config.throttled.leading, index, node.nodeId),
+    isFetchThrottled: isThrottled(config.throttled.following, index, node.nodeId),
     phase: 'waiting',
     subscriptions: [],
     reads: null,

@@ -1,7 +1,7 @@
 /** Reads the values of `sim`'s flags: a wrong one is a sentence, never a stack. No state. */
 import { InvalidArgumentError } from 'commander';
 import type { Scenario } from '../../../runtime-sim/scenario.ts';
-import { SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
+import { SCENARIOS, UNLIMITED_SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
 
 /** Seeds from the first to the last, both included. */
 export interface SeedRange {
@@ -50,9 +50,18 @@ export function readDuration(text: string): number {
   return durationMs;
 }
 
+/** Those that are played by their names only included. */
+export const EVERY_SCENARIO: readonly Scenario[] = [...SCENARIOS, ...UNLIMITED_SCENARIOS, ...WAITING_SCENARIOS];
+
+/** Among which a seed draws: one, those within what is promised, or those in which nothing is spared. */
+export function scenariosFor(name: string | null, isUnlimited: boolean): readonly Scenario[] {
+  if (name !== null) return EVERY_SCENARIO.filter((scenario) => scenario.name === name);
+  return isUnlimited ? UNLIMITED_SCENARIOS : SCENARIOS;
+}
+
 /** A scenario by its name; those that wait are found, though no list shows them. */
 export function readScenario(text: string): Scenario {
-  const scenario = [...SCENARIOS, ...WAITING_SCENARIOS].find(({ name }) => name === text);
+  const [scenario] = EVERY_SCENARIO.filter(({ name }) => name === text);
   if (scenario === undefined) {
     throw new InvalidArgumentError(`There is no scenario of that name; sim list shows: ${names()}.`);
   }
@@ -60,7 +69,7 @@ export function readScenario(text: string): Scenario {
 }
 
 function names(): string {
-  return SCENARIOS.map(({ name }) => name).join(', ');
+  return [...SCENARIOS, ...UNLIMITED_SCENARIOS].map(({ name }) => name).join(', ');
 }
 
 /** A number of worker threads. */

@@ -2,14 +2,16 @@
 import type { RunResult } from '../../../runtime-sim/result.ts';
 import { runSeed } from '../../../runtime-sim/run.ts';
 import type { Scenario } from '../../../runtime-sim/scenario.ts';
-import { SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
-import { reproduction } from './summary.ts';
+import { EVERY_SCENARIO, scenariosFor } from './arguments.ts';
+import { reproduction, verdictText } from './summary.ts';
 
 /** What to run and how to tell it. */
 export interface RunCommand {
   readonly seed: number;
   readonly scenario: Scenario | null;
   readonly durationMs: number | null;
+  /** Without a scenario, the seed draws one in which nothing is spared. */
+  readonly isUnlimited: boolean;
   readonly isJson: boolean;
   /** Lines of the story, from its end. */
   readonly storyLines: number;
@@ -17,7 +19,7 @@ export interface RunCommand {
 
 /** Plays the seed and tells; the exit code. */
 export function run(command: RunCommand): number {
-  const scenarios = command.scenario === null ? SCENARIOS : [command.scenario];
+  const scenarios = scenariosFor(command.scenario?.name ?? null, command.isUnlimited);
   const startedAt = performance.now();
   const duration = command.durationMs === null ? {} : { durationMs: command.durationMs };
   const result = runSeed({ seed: command.seed, scenarios, ...duration });
@@ -28,15 +30,15 @@ export function run(command: RunCommand): number {
 }
 
 function again(result: RunResult, command: RunCommand): string {
-  return reproduction(result.seed, command.scenario?.name ?? null, command.durationMs);
+  return reproduction(result.seed, { ...command, scenario: command.scenario?.name ?? null });
 }
 
 function jsonText(result: RunResult, tookMs: number, command: RunCommand): string {
-  const { seed, hash, verdict, scenario, figures, plan, violations, excused } = result;
+  const { seed, hash, verdict, scenario, figures, plan, violations, excused, excuses } = result;
   return JSON.stringify({
     seed,
     hash,
-    verdict,
+    verdict: verdictText(verdict, plan.isUnlimited),
     scenario,
     events: figures.events,
     simulatedMs: figures.simulatedMs,
@@ -46,6 +48,7 @@ function jsonText(result: RunResult, tookMs: number, command: RunCommand): strin
     plan,
     violations,
     excused,
+    excuses,
     troubles: Object.fromEntries(result.struck),
     marks: Object.fromEntries(result.marks),
     again: again(result, command),
@@ -54,8 +57,7 @@ function jsonText(result: RunResult, tookMs: number, command: RunCommand): strin
 
 function wordsText(result: RunResult, tookMs: number, command: RunCommand): string {
   const { figures, plan } = result;
-  const known = [...SCENARIOS, ...WAITING_SCENARIOS];
-  const proves = known.find(({ name }) => name === result.scenario)?.proves ?? '';
+  const proves = EVERY_SCENARIO.find(({ name }) => name === result.scenario)?.proves ?? '';
   const lines = [`seed ${result.seed}, scenario ${result.scenario}: ${proves}`];
   const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
   const clients = `${count(plan.producers.length, 'producer')} and 2 readers on ${count(plan.partitions, 'partition')}`;
@@ -85,6 +87,11 @@ function wordsText(result: RunResult, tookMs: number, command: RunCommand): stri
     lines.push(`promise ${promise} broken, ${checker}: ${sentence}`);
   }
   for (const { checker, sentence } of result.excused) lines.push(`beyond the promises, ${checker}: ${sentence}`);
-  lines.push(`hash ${result.hash}`, `verdict ${result.verdict}`, `again: ${again(result, command)}`);
+  for (const excuse of result.excuses) lines.push(`because ${excuse}`);
+  lines.push(
+    `hash ${result.hash}`,
+    `verdict ${verdictText(result.verdict, plan.isUnlimited)}`,
+    `again: ${again(result, command)}`,
+  );
   return lines.join('\n');
 }

@@ -3,6 +3,7 @@
  */
 import type { Violation } from '../../../core/verify/checkers.ts';
 import type { RunFigures, RunResult } from '../../../runtime-sim/result.ts';
+import type { WorkerOptions } from './worker.ts';
 
 /** One run of a sweep. */
 export interface Summary {
@@ -15,6 +16,8 @@ export interface Summary {
   readonly figures: RunFigures;
   readonly violations: readonly Violation[];
   readonly excused: number;
+  /** Why, where nothing was spared. */
+  readonly excuses: readonly string[];
   readonly marks: readonly (readonly [string, number])[];
   readonly struck: readonly (readonly [string, number])[];
   readonly tookMs: number;
@@ -31,6 +34,7 @@ export function summarize(result: RunResult, tookMs: number, isSameTwice: boolea
     figures: result.figures,
     violations: result.violations,
     excused: result.excused.length,
+    excuses: result.excuses,
     marks: [...result.marks],
     struck: [...result.struck],
     tookMs,
@@ -49,6 +53,7 @@ export function diedSummary(seed: number, scenario: string | null, how: string):
     figures: NO_FIGURES,
     violations: [{ checker: 'worker-died', promise: 0, partition: -1, sentence }],
     excused: 0,
+    excuses: [],
     marks: [],
     struck: [],
     tookMs: 0,
@@ -86,9 +91,19 @@ const NO_FIGURES: RunFigures = {
   chunks: 0,
 };
 
+/** What a verdict is called: where nothing was spared, a promise that was broken is a bug or beyond the contract. */
+export function verdictText(verdict: string, isUnlimited: boolean): string {
+  if (!isUnlimited) return verdict;
+  return verdict === 'failed' ? 'bug' : verdict === 'excused' ? 'beyond contract' : verdict;
+}
+
 /** The line that plays a run again. */
-export function reproduction(seed: number, scenario: string | null, durationMs: number | null): string {
+export function reproduction(
+  seed: number,
+  { scenario, durationMs, isUnlimited }: Pick<WorkerOptions, 'scenario' | 'durationMs' | 'isUnlimited'>,
+): string {
   const flags = [`--seed ${seed}`];
+  if (isUnlimited) flags.push('--unlimited');
   if (scenario !== null) flags.push(`--scenario ${scenario}`);
   if (durationMs !== null) flags.push(`--for ${durationMs}ms`);
   return `npx sim run ${flags.join(' ')}`;

@@ -11,11 +11,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SeedRange } from './arguments.ts';
 import { type Death, playSeeds } from './pool.ts';
-import { diedSummary, reproduction, type Summary } from './summary.ts';
+import { diedSummary, reproduction, type Summary, verdictText } from './summary.ts';
 import {
   addSummary,
   createTotals,
+  EXCUSED_PERCENT_MAX,
   eventsPerSecond,
+  excusedPercent,
   failureText,
   isFailure,
   median,
@@ -29,6 +31,8 @@ export interface SweepOptions {
   readonly seeds: SeedRange;
   readonly scenario: string | null;
   readonly durationMs: number | null;
+  /** Disks and network break their word without regard to what is promised. */
+  readonly isUnlimited: boolean;
   readonly workers: number | null;
   readonly isTwice: boolean;
   readonly checks: boolean;
@@ -53,17 +57,17 @@ export async function sweep(options: SweepOptions): Promise<number> {
     if (!options.isJson) process.stdout.write(`${text}\n`);
   };
   if (done.size > 0) note(`${done.size} seeds were played before (${path})`);
-  for (const failure of totals.failures) note(failureText(failure, options.scenario, options.durationMs).join('\n'));
+  for (const failure of totals.failures) note(failureText(failure, options).join('\n'));
   const startedAt = performance.now();
   let progressAt = startedAt;
   let played = 0;
   const workers = options.workers ?? availableParallelism();
-  const { scenario, durationMs, checks, isTwice } = options;
+  const { scenario, durationMs, checks, isTwice, isUnlimited } = options;
   const onSummary = (summary: Summary): boolean => {
     appendFileSync(path, `${JSON.stringify(summary)}\n`);
     addSummary(totals, summary);
     played += 1;
-    if (isFailure(summary)) note(failureText(summary, scenario, durationMs).join('\n'));
+    if (isFailure(summary)) note(failureText(summary, options).join('\n'));
     if (performance.now() - progressAt > PROGRESS_MS) {
       progressAt = performance.now();
       const perSecond = (played * 1000) / (progressAt - startedAt);
@@ -77,7 +81,7 @@ export async function sweep(options: SweepOptions): Promise<number> {
     note(`seed ${seed}: the worker that played it ${how}${isGivenUp ? '' : '; it is played again'}`);
     return !isGivenUp || onSummary(diedSummary(seed, scenario, how));
   };
-  const asked = { scenario, durationMs, checks, isTwice };
+  const asked = { scenario, durationMs, checks, isTwice, isUnlimited };
   await playSeeds(seedsOf(first, last, done), workers, asked, { onSummary, onDeath });
   return conclude(options, totals, performance.now() - startedAt);
 }
@@ -87,8 +91,11 @@ function* seedsOf(first: number, last: number, done: ReadonlyMap<number, unknown
 }
 
 function conclude(options: SweepOptions, totals: Totals, tookMs: number): number {
-  const missing = missingMarks(totals);
-  const isClean = totals.failures.length === 0 && missing.length === 0;
+  const { isUnlimited } = options;
+  const missing = missingMarks(totals, isUnlimited);
+  const share = excusedPercent(totals);
+  const isTooMuch = isUnlimited && share > EXCUSED_PERCENT_MAX;
+  const isClean = totals.failures.length === 0 && missing.length === 0 && !isTooMuch;
   if (options.isJson) {
     const json = {
       seeds: `${options.seeds.first}..${options.seeds.last}`,
@@ -97,7 +104,8 @@ function conclude(options: SweepOptions, totals: Totals, tookMs: number): number
       tookMs: Math.round(tookMs),
       eventsPerSecond: eventsPerSecond(totals),
       medianBatches: median(totals.batches),
-      verdicts: Object.fromEntries(totals.verdicts),
+      verdicts: Object.fromEntries([...totals.verdicts].map(([name, n]) => [verdictText(name, isUnlimited), n])),
+      ...(isUnlimited ? { excusedPercent: share, excuses: Object.fromEntries(totals.excuses) } : {}),
       scenarios: Object.fromEntries(totals.scenarios),
       figures: Object.fromEntries(totals.figures),
       troubles: Object.fromEntries(totals.struck),
@@ -110,13 +118,14 @@ function conclude(options: SweepOptions, totals: Totals, tookMs: number): number
         acknowledged: failure.figures.acknowledged,
         isSameTwice: failure.isSameTwice,
         violations: failure.violations,
-        again: reproduction(failure.seed, options.scenario, options.durationMs),
+        again: reproduction(failure.seed, options),
       })),
     };
     process.stdout.write(`${JSON.stringify(json)}\n`);
   } else {
-    process.stdout.write(`${totalsText(totals).join('\n')}\n`);
+    process.stdout.write(`${totalsText(totals, isUnlimited).join('\n')}\n`);
     if (missing.length > 0) process.stdout.write(`The sweep is not clean: ${missing.join(', ')} was never reached.\n`);
+    if (isTooMuch) process.stdout.write(`The sweep is not clean: more than ${EXCUSED_PERCENT_MAX} % were excused.\n`);
     process.stdout.write(isClean ? 'Every promise held.\n' : `${totals.failures.length} seeds failed.\n`);
   }
   return isClean ? 0 : 1;
@@ -125,6 +134,7 @@ function conclude(options: SweepOptions, totals: Totals, tookMs: number): number
 function stateFile(options: SweepOptions): string {
   const { first, last } = options.seeds;
   const parts = ['sweep', `${first}-${last}`];
+  if (options.isUnlimited) parts.push('unlimited');
   if (options.scenario !== null) parts.push(options.scenario);
   if (options.durationMs !== null) parts.push(`${options.durationMs}ms`);
   if (options.isTwice) parts.push('twice');

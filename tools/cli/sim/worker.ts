@@ -1,11 +1,12 @@
 /** A worker of a sweep, a process: plays the seeds that it is sent, one after the other, and sends back summaries. */
 import { runSeed } from '../../../runtime-sim/run.ts';
-import { SCENARIOS, WAITING_SCENARIOS } from '../../../scenarios/list.ts';
+import { scenariosFor } from './arguments.ts';
 import { type Summary, summarize } from './summary.ts';
 
 /** What a worker is started with: its first argument, as JSON. */
 export interface WorkerOptions {
   readonly scenario: string | null;
+  readonly isUnlimited: boolean;
   readonly durationMs: number | null;
   readonly checks: boolean;
   readonly isTwice: boolean;
@@ -15,10 +16,7 @@ export interface WorkerOptions {
 export type WorkerMessage = 'ready' | Summary;
 
 const options = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
-const scenarios =
-  options.scenario === null
-    ? SCENARIOS
-    : [...SCENARIOS, ...WAITING_SCENARIOS].filter(({ name }) => name === options.scenario);
+const scenarios = scenariosFor(options.scenario, options.isUnlimited);
 
 function play(seed: number): ReturnType<typeof runSeed> {
   const durationMs = options.durationMs === null ? {} : { durationMs: options.durationMs };

@@ -14,6 +14,7 @@ import { isUuid, UUID_BYTES } from '../../../core/lib/uuid.ts';
 import { describeError } from '../../../runtime-real/disk/errors.ts';
 import { ASIDE_SUFFIX } from '../../../runtime-real/disk/names.ts';
 import { lockFolder } from '../../../runtime-real/lock.ts';
+import { readFounders } from './founders.ts';
 import { collectSettings } from './sources.ts';
 
 /** What the command line said. */
@@ -21,6 +22,8 @@ export interface FormatOptions {
   readonly file: string | null;
   readonly flags: readonly string[];
   readonly clusterId: string;
+  /** Who votes in the new cluster: see `Founders`; or what --initial-controllers says. */
+  readonly founders: 'configured' | 'alone' | 'others' | { readonly list: string };
   /** A directory that is formatted already is left alone, and that is no error. */
   readonly ignoresFormatted: boolean;
 }
@@ -38,6 +41,8 @@ export function format(options: FormatOptions): number {
   if (wanted !== null && wanted !== clusterId) {
     return refuse(EXIT_USAGE, `--cluster-id is ${clusterId}, but the configuration has cluster.id=${wanted}.`);
   }
+  const founding = readFounders(config, options.founders);
+  if (typeof founding === 'string') return refuse(EXIT_USAGE, founding);
   const folder = path.resolve(config['log.dirs'][0] ?? '');
   try {
     makeFolder(folder);
@@ -53,8 +58,8 @@ export function format(options: FormatOptions): number {
       const foreign = foreignName(folder, names);
       if (foreign !== null) return refuse(EXIT_CANNOT_RUN, `${folder} is not empty: it holds ${foreign}.`);
       isUnused = false;
-      const directoryId = randomUuid(crypto.randomBytes(UUID_BYTES), 0);
-      writeFiles(folder, formattedFiles(config, clusterId, directoryId, Date.now()));
+      const directoryId = founding.directoryId ?? randomUuid(crypto.randomBytes(UUID_BYTES), 0);
+      writeFiles(folder, formattedFiles(config, clusterId, directoryId, Date.now(), founding.founders));
       return say(
         `Formatted ${folder} for node ${config['node.id']} of cluster ${clusterId}, directory ${directoryId}.`,
       );

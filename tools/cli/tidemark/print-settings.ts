@@ -3,6 +3,7 @@ import { LATER_NAMES } from '../../../core/config/kafka-names.ts';
 import type { Setting } from '../../../core/config/setting.ts';
 import { SETTINGS } from '../../../core/config/settings.ts';
 import { TOPIC_ONLY_SETTINGS } from '../../../core/config/topic-only-settings.ts';
+import { TOPIC_SETTINGS } from '../../../core/metadata/topic-settings.ts';
 
 /** How settings are printed. */
 export type SettingsFormat = 'text' | 'json' | 'markdown';
@@ -27,7 +28,7 @@ export function settingsText(words: readonly string[], format: SettingsFormat): 
         name,
         scope: 'topic',
         topicSetting: name,
-        acts: false,
+        acts: isActing(name),
         meaning,
       }));
       return `${JSON.stringify([...rows, ...more], null, 2)}\n`;
@@ -36,10 +37,18 @@ export function settingsText(words: readonly string[], format: SettingsFormat): 
       return page(chosen, ofTopics);
     case 'text': {
       const paragraphs = chosen.map(([name, setting]) => `${paragraph(name, setting)}\n`);
-      const more = ofTopics.map(([name, sentence]) => `${name}\n    of topics only\n    ${sentence} ${IDLE}\n\n`);
+      const more = ofTopics.map(([name, sentence]) => {
+        const note = isActing(name) ? '' : ` ${IDLE}`;
+        return `${name}\n    of topics only\n    ${sentence}${note}\n\n`;
+      });
       return [...paragraphs, ...more].join('') || 'No setting has these words.\n';
     }
   }
+}
+
+/** Whether a setting that only topics have has an effect. */
+function isActing(name: string): boolean {
+  return TOPIC_SETTINGS.get(name)?.acts === true;
 }
 
 type Named = readonly (readonly [string, Setting<unknown>])[];
@@ -51,6 +60,8 @@ function page(settings: Named, ofTopics: readonly (readonly [string, string])[])
     const [facts, notes] = [factsOf(setting), notesOf(setting)];
     return `| \`${name}\` | ${facts.join(', ')} | ${notes.join(' ')} |`;
   };
+  const ofTopic = ([name, sentence]: readonly [string, string]): string =>
+    `| \`${name}\` | of topics only | ${sentence} |`;
   const head = ['| setting | value | meaning |', '|---|---|---|'];
   const later = [...LATER_NAMES].sort().map((name) => `\`${name}\``);
   return `${[
@@ -63,6 +74,7 @@ function page(settings: Named, ofTopics: readonly (readonly [string, string])[])
     '',
     ...head,
     ...acting.map(row),
+    ...ofTopics.filter(([name]) => isActing(name)).map(ofTopic),
     '',
     '## Those that are accepted and do not act yet',
     '',
@@ -71,7 +83,7 @@ function page(settings: Named, ofTopics: readonly (readonly [string, string])[])
     '',
     ...head,
     ...idle.map(row),
-    ...ofTopics.map(([name, sentence]) => `| \`${name}\` | of topics only | ${sentence} |`),
+    ...ofTopics.filter(([name]) => !isActing(name)).map(ofTopic),
     '',
     '## Names of Apache Kafka that are known and ignored',
     '',

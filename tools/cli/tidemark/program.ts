@@ -18,11 +18,37 @@ Examples:
   TIDEMARK_LOG_DIRS=/data tidemark start               settings from the environment
   tidemark format --cluster-id Rb7sP1xVQ2uQWm0jvW5b4A --set log.dirs=/data
                                                        an empty /data becomes that of the cluster with this id
+  tidemark format --cluster-id Rb7sP1xVQ2uQWm0jvW5b4A --standalone --config controller.properties
+                                                       the first controller of a cluster that is to grow
   tidemark settings --json                             every setting, for programs
 `;
 
 function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
+}
+
+/** Options of `format`; commander makes one of the two about initial controllers. */
+interface FormatFlags {
+  readonly clusterId: string;
+  readonly config?: string;
+  readonly set: readonly string[];
+  readonly ignoreFormatted?: boolean;
+  readonly standalone?: boolean;
+  readonly initialControllers?: string | boolean;
+}
+
+async function runFormat(flags: FormatFlags): Promise<void> {
+  const { format } = await import('./format.ts');
+  const { clusterId, config = null, set, ignoreFormatted = false, standalone = false } = flags;
+  const { initialControllers: list } = flags;
+  if (standalone && list !== undefined && list !== true) {
+    process.stderr.write('tidemark: --standalone and the options about initial controllers exclude each other.\n');
+    process.exitCode = EXIT_USAGE;
+    return;
+  }
+  const isListed = typeof list === 'string';
+  const founders = standalone ? 'alone' : isListed ? { list } : list === false ? 'others' : 'configured';
+  process.exitCode = format({ clusterId, file: config, flags: set, founders, ignoresFormatted: ignoreFormatted });
 }
 
 function createProgram(): Command {
@@ -53,13 +79,17 @@ function createProgram(): Command {
     .option('-c, --config <file>', 'read settings from a .properties file')
     .option('-s, --set <name=value>', 'give one setting; may be repeated; wins over environment and file', collect, [])
     .option('--ignore-formatted', 'leave a directory that is formatted already as it is')
-    .action(
-      async (options: { clusterId: string; config?: string; set: readonly string[]; ignoreFormatted?: boolean }) => {
-        const { format } = await import('./format.ts');
-        const { clusterId, config = null, set, ignoreFormatted = false } = options;
-        process.exitCode = format({ clusterId, file: config, flags: set, ignoresFormatted: ignoreFormatted });
-      },
-    );
+    .option('--standalone', 'the node is the only voter of a new cluster, which others can join')
+    .option('--initial-controllers <list>', 'the voters of a new cluster, as id@host:port:directory between commas')
+    .option('--no-initial-controllers', 'the node joins a cluster that is there, or will be')
+    .action(runFormat);
+  program
+    .command('random-uuid')
+    .description('print an id for a cluster or a directory')
+    .action(async () => {
+      const { printUuid } = await import('./print-uuid.ts');
+      printUuid();
+    });
   program
     .command('settings')
     .description('print every setting: its default, unit, bounds and meaning')

@@ -1,0 +1,267 @@
+/**
+ * The contract of a cluster whose disks and whose network break their word, and the proof that something which was
+ * found wrong lies beyond it. Computed from the damages that were done, one by one as they happen, never from what was
+ * found: a violation that they do not excuse is a bug.
+ *
+ * The contract:
+ * - A partition keeps what is committed while fewer of its replicas than `min.insync.replicas` are *wounded* at one
+ *   time. A damage to its files wounds a replica, whatever a checksum may still tell of it. It is whole again when, in
+ *   a later life of its node, it is in sync and has shown as committed all that anybody had when the damage was done;
+ *   not while damaged bytes lie on its disk.
+ * - The quorum keeps what is committed while no majority can come together that has forgotten some of it: voters that
+ *   hold all of it are part of each. A node whose directory is not the voter's does not vote, and a majority must be
+ *   left that do. One that was set back to an older state of its disk votes, and knows nothing of what came since. Nor
+ *   may a node vote twice in an epoch: it may lose its memory only where nobody can ask for that vote any more.
+ * - Where the quorum's contract is broken, nothing is promised of partitions: it says who leads them.
+ * - A contract that was broken holds again once every replica is whole and has what had been committed then, under the
+ *   same leader epoch: no log can have another record there without having lost it.
+ * - Frames have no checksum, batches have. A bit that flips in a batch costs nothing; one that flips in anything else
+ *   may be taken for any answer or question.
+ * - A value is read where it was sent, and nowhere else, with one exception: a batch does not say of which partition it
+ *   is, so that one which lands whole in the log of another looks like its own.
+ * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed.
+ *
+ * Plain data. Logs are named as `logName` does, nodes by number.
+ */
+import type { Complaint } from './history.ts';
+
+/** The log of the quorum. */
+export const QUORUM = '__cluster_metadata-0';
+
+/**
+ * How a disk broke its word: it is gone and an empty one in its place; it is as it was some time ago; bits of it
+ * flipped; bytes were written where others belong; bytes that were written are not there; bytes that were synced were
+ * not.
+ */
+export type DamageKind = 'lost' | 'older' | 'rotten' | 'misdirected' | 'unwritten' | 'unsynced';
+
+/** One replica of a log, wounded. */
+export interface Wound {
+  readonly kind: DamageKind;
+  readonly atUs: number;
+  /** In which life of the node, or before which. */
+  readonly life: number;
+  /** Offsets below it had been shown as committed. */
+  readonly committed: number;
+  /** The epoch of the last of these; -1 where there is none, or nobody had it. */
+  readonly committedEpoch: number;
+  /** Of the quorum: the epoch that the node had known. */
+  readonly epoch: number;
+  /** Damaged bytes lie on the disk, and no fetch brings others in their place. */
+  readonly isLasting: boolean;
+}
+
+/** When and why a log's contract was broken, and what had been shown as committed then. */
+export interface Breach {
+  readonly atUs: number;
+  readonly why: string;
+  readonly committed: number;
+  readonly committedEpoch: number;
+}
+
+/** What was done, as far as it matters. */
+export interface Excuses {
+  /** By log, then by node: wounds that are open. */
+  readonly wounds: Map<string, Map<number, Wound>>;
+  /** By log: the last time, unless nothing came of it. */
+  readonly breaches: Map<string, Breach>;
+  /** Since when bits have flipped on the wire outside of batches; Infinity for never. */
+  flippedUs: number;
+  /** Complaints that were excused at the time when they were made, and why. */
+  readonly excused: Map<Complaint, string>;
+  /** Logs in which lie, or from which were read, bytes that were written for another place. */
+  readonly strayed: Set<string>;
+  /** Nodes that may believe something false which no checksum covers, and since when. */
+  readonly misled: Map<number, number>;
+}
+
+/** The voters, at the moment in which the disk of one of them is damaged. */
+export interface VotersScene {
+  readonly voters: readonly number[];
+  /** Those among them that nobody may ask for a vote: a node with another directory is in their place. */
+  readonly mute: readonly number[];
+  /** Those among the others that hold, on their disks, all that is committed. */
+  readonly holders: readonly number[];
+  /** The node had voted in an epoch, has forgotten it, and may be asked in that epoch once more. */
+  readonly isVoteLost: boolean;
+}
+
+/** Nothing was done. */
+export function createExcuses(): Excuses {
+  const lists = { wounds: new Map(), breaches: new Map(), excused: new Map(), misled: new Map() };
+  const strayed = new Set<string>();
+  return { ...lists, strayed, flippedUs: Number.POSITIVE_INFINITY };
+}
+
+/** The name of a partition's log. */
+export function logName(topic: string, partition: number): string {
+  return `${topic}-${partition}`;
+}
+
+/** Whether a majority may come together that has forgotten something, or a vote be given twice; null for neither. */
+export function quorumBreach({ voters, mute, holders, isVoteLost }: VotersScene): string | null {
+  const asked = voters.filter((id) => !mute.includes(id));
+  const forgetful = asked.filter((id) => !holders.includes(id));
+  const majority = Math.floor(voters.length / 2) + 1;
+  if (asked.length < majority)
+    return `of voters ${voters.join(', ')} only ${asked.length} have the directory that they had`;
+  if (forgetful.length >= majority) {
+    const which = `voters ${forgetful.join(', ')} of ${voters.join(', ')}`;
+    return `${which} are a majority, and none holds all that is committed`;
+  }
+  return isVoteLost ? 'a voter has forgotten whom it voted for, and may be asked again' : null;
+}
+
+/** The nodes on which a log is wounded. */
+export function woundedIn({ wounds }: Excuses, log: string): readonly number[] {
+  return [...(wounds.get(log)?.keys() ?? [])];
+}
+
+/** Whether one wound more is too much for a partition. */
+export function isOneTooMany(excuses: Excuses, log: string, node: number, inSyncMin: number): boolean {
+  const wounded = new Set(woundedIn(excuses, log)).add(node);
+  return wounded.size >= inSyncMin;
+}
+
+/** A replica of a partition is wounded. */
+export function woundReplica(excuses: Excuses, log: string, node: number, wound: Wound, inSyncMin: number): void {
+  if (isOneTooMany(excuses, log, node, inSyncMin)) {
+    const nodes = [...new Set(woundedIn(excuses, log)).add(node)].join(', ');
+    breach(excuses, log, wound, `the disks of nodes ${nodes} are damaged where ${log} lies`);
+  }
+  openWound(excuses, log, node, wound);
+}
+
+/** The memory of a voter is wounded. */
+export function woundVoter(excuses: Excuses, node: number, wound: Wound, scene: VotersScene): void {
+  const why = quorumBreach(scene);
+  if (why !== null) breach(excuses, QUORUM, wound, why);
+  openWound(excuses, QUORUM, node, wound);
+}
+
+function breach({ breaches }: Excuses, log: string, { atUs, committed, committedEpoch }: Wound, why: string): void {
+  const before = breaches.get(log);
+  // What may have been lost first must be found again.
+  if (before === undefined || committed >= before.committed)
+    breaches.set(log, { atUs, why, committed, committedEpoch });
+}
+
+/** Closes the breach of a log of which nobody is wounded, if `epochAt` says of all replicas that nothing was lost. */
+export function closeBreach(
+  { breaches, wounds }: Excuses,
+  log: string,
+  epochAt: (offset: number) => number | null,
+): boolean {
+  const broken = breaches.get(log);
+  if (broken === undefined || (wounds.get(log)?.size ?? 0) > 0) return false;
+  const { committed, committedEpoch } = broken;
+  if (committed > 0 && (committedEpoch < 0 || epochAt(committed - 1) !== committedEpoch)) return false;
+  return breaches.delete(log);
+}
+
+function openWound({ wounds }: Excuses, log: string, node: number, wound: Wound): void {
+  const ofLog = wounds.get(log) ?? new Map<number, Wound>();
+  wounds.set(log, ofLog);
+  const before = ofLog.get(node);
+  // A disk that is another one has nothing of what was wrong with the last; any other damage comes on top.
+  const isLasting = wound.isLasting || (wound.kind !== 'lost' && before?.isLasting === true);
+  ofLog.set(node, { ...wound, isLasting });
+}
+
+/** What a replica shows, to see whether it is whole again. */
+export interface Recovery {
+  readonly log: string;
+  readonly node: number;
+  readonly life: number;
+  /** -1 for unknown. */
+  readonly highWatermark: number;
+  /** Of the quorum: the epoch that it knows. */
+  readonly epoch: number;
+  /** Of a partition: the newest metadata that anybody has counts it as in sync. */
+  readonly isInSync: boolean;
+}
+
+/** Closes the wound that a replica has recovered from; true if one was closed. */
+export function closeWound({ wounds }: Excuses, recovery: Recovery): boolean {
+  const ofLog = wounds.get(recovery.log);
+  const wound = ofLog?.get(recovery.node);
+  if (ofLog === undefined || wound === undefined || wound.isLasting || recovery.life <= wound.life) return false;
+  if (recovery.highWatermark < wound.committed) return false;
+  if (recovery.log === QUORUM ? recovery.epoch < wound.epoch : !recovery.isInSync) return false;
+  return ofLog.delete(recovery.node);
+}
+
+/** Not excused by anything but what is said of it. */
+const NEVER = new Set(['phantom', 'worker-died', 'endless']);
+
+/** Not excused by wounds of a partition's replicas: who leads it, and what is shown of it, follows from the quorum. */
+const NOT_OF_A_DISK = new Set(['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered']);
+
+/** Where a violation was found: in the log of a partition, in what the quorum keeps, or in a node. */
+export interface Found {
+  readonly checker: string;
+  /** Null for none in particular. */
+  readonly log: string | null;
+  /** The node whose machine broke an invariant of its own; -1 for none. */
+  readonly node: number;
+}
+
+/** Why something that was found wrong lies beyond the contract; null if it does not, which makes it a bug. */
+export function excuseFor(excuses: Excuses, { checker, log, node }: Found): string | null {
+  const isStray = checker === 'phantom' && log !== null && excuses.strayed.has(log);
+  if (isStray) return `batches of other partitions were written to ${log}, or read in their place`;
+  if (NEVER.has(checker)) return null;
+  const ofQuorum = excuses.breaches.get(QUORUM);
+  if (ofQuorum !== undefined) return ofQuorum.why;
+  if (excuses.flippedUs < Number.POSITIVE_INFINITY) return 'bits flipped on the wire outside of batches';
+  if (node >= 0 && excuses.misled.has(node)) return `node ${node} was misled by a file that no checksum covers`;
+  const ofLog = log === null ? undefined : excuses.breaches.get(log);
+  return ofLog === undefined || NOT_OF_A_DISK.has(checker) ? null : ofLog.why;
+}
+
+/** The nodes that no damage is left on; of them a cluster must be able to come back. */
+export function wholeNodes({ wounds, misled }: Excuses, nodes: readonly number[]): readonly number[] {
+  return nodes.filter((node) => !misled.has(node) && ![...wounds.values()].some((ofLog) => ofLog.has(node)));
+}
+
+/** Whether these nodes are enough for the quorum to come back. */
+export function isCore(excuses: Excuses, whole: readonly number[], voters: readonly number[]): boolean {
+  if (excuses.breaches.has(QUORUM) || excuses.flippedUs < Number.POSITIVE_INFINITY) return false;
+  return 2 * voters.filter((id) => whole.includes(id)).length > voters.length;
+}
+
+/** What was found, sorted by whether the damages excuse it. */
+export interface Sorted<T extends Complaint> {
+  readonly bugs: readonly T[];
+  readonly beyond: readonly { readonly complaint: T; readonly why: string }[];
+}
+
+/** Where a complaint was found. */
+export type Placing = (complaint: Complaint) => Omit<Found, 'checker'>;
+
+/**
+ * Notes which complaints are excused by what is broken at this moment: it may be whole again before they are sorted.
+ */
+export function excuseNow(excuses: Excuses, complaints: readonly Complaint[], place: Placing): void {
+  for (const complaint of complaints) {
+    const why = excuseFor(excuses, { checker: complaint.checker, ...place(complaint) });
+    if (why !== null) excuses.excused.set(complaint, why);
+  }
+}
+
+/** Sorts complaints; `place` says of each where it was found. */
+export function sortByExcuse<T extends Complaint>(
+  excuses: Excuses,
+  complaints: readonly T[],
+  place: Placing,
+): Sorted<T> {
+  const bugs: T[] = [];
+  const beyond: { complaint: T; why: string }[] = [];
+  for (const complaint of complaints) {
+    const atOnce = excuses.excused.get(complaint) ?? null;
+    const why = atOnce ?? excuseFor(excuses, { checker: complaint.checker, ...place(complaint) });
+    if (why === null) bugs.push(complaint);
+    else beyond.push({ complaint, why });
+  }
+  return { bugs, beyond };
+}

@@ -1,0 +1,147 @@
+/**
+ * The end of a run without limits: what must come back is what is whole.
+ *
+ * Troubles end, and for a while everybody may mend what can be mended. Then the nodes on whose disks no damage is left
+ * are looked at. If a majority of the voters is among them they are the core: the others go for ever, so that nothing
+ * they do helps or hinders, and the core must do what a cluster does, for each partition whose contract holds and which
+ * one of the core may lead. Without a core nobody need do anything; clients are stopped, and what can be read is read.
+ *
+ * A final session that did not come to an end proves nothing: it counts as any other. Nor does one that read from a
+ * damaged leader, which keeps out of service what it has no more: where there is no core, another may have it.
+ */
+
+import { isCore, logName, wholeNodes } from '../core/verify/excuses.ts';
+import type { Complaint, History } from '../core/verify/history.ts';
+import type { Actor } from './actor.ts';
+import { addReader, REQUEST_TIMEOUT_MS, TOPIC } from './casting.ts';
+import { partitionsText } from './conditions.ts';
+import { noteFlips } from './damage.ts';
+import { nodeIdOf, topicOf, votersOf } from './holdings.ts';
+import { constantPartitions } from './nodes.ts';
+import { compareReplicas, late, type Run, runOn, stopWorking } from './running.ts';
+import { healAll } from './trouble/fire.ts';
+import { isReadingDone, openReadings } from './workload/reading.ts';
+import { crashActor, startAt, tellLine } from './world.ts';
+
+/** Whoever can mend something has so long for it. */
+const MEND_MS = 12_000;
+/** The core serves, leads and is in sync at the latest so long after the others have gone. */
+const CORE_MAX_MS = 30_000;
+const WORK_MS = 3_000;
+const ANSWER_MAX_MS = 30_000;
+const AUDIT_MAX_MS = 60_000;
+/** Where nothing need come back nobody waits for long. */
+const AUDIT_ANYWAY_MS = 8_000;
+
+/** Plays the end; what did not come back in time, or null. */
+export function endBeyond(run: Run): Complaint | null {
+  const { world, hooks, keeper, nodes } = run;
+  healAll(world, run.troubles, hooks);
+  for (const { actor, down } of nodes) if (down !== null) startAt(world, nodes[actor] as Actor, world.nowUs);
+  runOn(run, MEND_MS);
+  noteFlips(keeper, world);
+  const ids = nodes.map(nodeIdOf);
+  const whole = wholeNodes(keeper.excuses, ids);
+  const voters = votersOf(keeper.holdings).map(({ id }) => id);
+  if (!isCore(keeper.excuses, whole, voters)) {
+    world.env.reached('sim.beyond.no_core');
+    tellLine(world, 'world', `has no core that is whole: ${whole.length} nodes of ${ids.length} are`);
+    stopWorking(run);
+    runOn(run, ANSWER_MAX_MS, () => run.observer.openSends === 0);
+    audit(run, [], AUDIT_ANYWAY_MS);
+    return null;
+  }
+  world.env.reached(whole.length === ids.length ? 'sim.beyond.all_whole' : 'sim.beyond.core');
+  const core = nodes.filter((actor) => whole.includes(nodeIdOf(actor)));
+  for (const actor of nodes) {
+    if (core.includes(actor)) continue;
+    run.held.add(actor.actor);
+    tellLine(world, actor.name, 'is damaged, and gone for good');
+    crashActor(world, actor, true, hooks);
+  }
+  return playCore(run, core);
+}
+
+/** What the core owes to whom. */
+function playCore(run: Run, core: readonly Actor[]): Complaint | null {
+  const { world, history, observer, nodes, plan } = run;
+  const ids = core.map(nodeIdOf);
+  const owed = owedPartitions(run, ids);
+  const text = (): string => partitionsText(nodes);
+  const areReady = (): boolean => core.every(({ isReady }) => isReady);
+  if (!runOn(run, CORE_MAX_MS, areReady)) return late('not-back', `not all of nodes ${ids.join(', ')} came to serve`);
+  const isServed = (partition: number): boolean => {
+    const known = constantPartitions(nodes)[partition];
+    if (known === undefined || !ids.includes(known.leader)) return false;
+    return known.replicas.every((id) => known.isr.includes(id) === ids.includes(id));
+  };
+  if (!runOn(run, CORE_MAX_MS, () => owed.every(isServed))) {
+    const partition = owed.find((one) => !isServed(one)) ?? -1;
+    const sentence = `nodes ${ids.join(', ')} are whole, and do not lead it in sync after ${CORE_MAX_MS} ms: ${text()}`;
+    return { ...late('not-led', sentence), partition };
+  }
+  tellLine(world, 'world', `owes partitions ${owed.join(', ')} and has: ${text()}`);
+  runOn(run, 2 * REQUEST_TIMEOUT_MS);
+  const servedUs = world.nowUs;
+  history.calmUs = servedUs;
+  runOn(run, WORK_MS);
+  stopWorking(run);
+  if (!runOn(run, ANSWER_MAX_MS, () => observer.openSends === 0)) {
+    return late('unanswered', `${observer.openSends} sends had no answer ${ANSWER_MAX_MS} ms after the last of them`);
+  }
+  const replicated = owed.filter((partition) => {
+    const known = constantPartitions(nodes)[partition];
+    return known !== undefined && known.isr.length >= plan.cluster.inSyncMin;
+  });
+  return notServed(history, servedUs, replicated) ?? audit(run, owed, AUDIT_MAX_MS);
+}
+
+/** The constant partitions whose contract holds, and of which one of these nodes has all. */
+function owedPartitions({ keeper, nodes }: Run, ids: readonly number[]): number[] {
+  const owed: number[] = [];
+  constantPartitions(nodes).forEach(({ isr, elr }, partition) => {
+    const isBroken = keeper.excuses.breaches.has(logName(TOPIC, partition));
+    if (!isBroken && ids.some((id) => isr.includes(id) || elr.includes(id))) owed.push(partition);
+  });
+  return owed;
+}
+
+function notServed({ sends }: History, servedUs: number, owed: readonly number[]): Complaint | null {
+  for (const { partition, sentUs, outcome, value, error } of sends) {
+    if (sentUs < servedUs || outcome === 'acknowledged' || !owed.includes(partition)) continue;
+    const sentence = `value ${value}, sent when all was well, came to error ${error}`;
+    return { ...late('not-served', sentence), partition };
+  }
+  return null;
+}
+
+function disbelieve({ sessions }: History, session: number): void {
+  const begun = sessions[session];
+  if (begun !== undefined) sessions[session] = { ...begun, isFinal: false };
+}
+
+/** Whether the leader of a partition is among those whose replicas are wounded. */
+function isLedDamaged({ keeper, history }: Run, index: number): boolean {
+  const named = history.partitions[index];
+  if (named === undefined) return false;
+  const log = logName(named.topic, named.partition);
+  const leader = topicOf(keeper.holdings, log)?.partitions[named.partition]?.leader ?? -1;
+  return keeper.excuses.wounds.get(log)?.has(leader) === true;
+}
+
+/** Reads everything; only what is owed must be readable. */
+function audit(run: Run, owed: readonly number[], withinMs: number): Complaint | null {
+  const { world, observer, plan, history } = run;
+  const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
+  runOn(run, withinMs, () => auditor.state !== undefined && isReadingDone(auditor.state));
+  compareReplicas(run, true);
+  const open = auditor.state === undefined ? [] : openReadings(auditor.state);
+  for (const { session } of open) disbelieve(history, session);
+  history.sessions.forEach(({ isFinal, partition }, session) => {
+    if (isFinal && isLedDamaged(run, partition)) disbelieve(history, session);
+  });
+  const unread = open.find(({ partition }) => owed.includes(partition));
+  if (unread === undefined) return null;
+  const { partition } = unread;
+  return { ...late('unreadable', `its log could not be read to its end within ${withinMs} ms`), partition };
+}

@@ -1,0 +1,218 @@
+/** What damages excuse, and what they do not: each rule of the contract from both sides. */
+import { expect, test } from 'vitest';
+import {
+  closeBreach,
+  closeWound,
+  createExcuses,
+  type Excuses,
+  excuseFor,
+  excuseNow,
+  isCore,
+  QUORUM,
+  quorumBreach,
+  sortByExcuse,
+  type VotersScene,
+  type Wound,
+  wholeNodes,
+  woundedIn,
+  woundReplica,
+  woundVoter,
+} from '../../core/verify/excuses.ts';
+import type { Complaint } from '../../core/verify/history.ts';
+
+const LOG = 'orders-0';
+const OTHER = 'orders-1';
+const IN_SYNC_MIN = 2;
+
+function wound(fields: Partial<Wound> = {}): Wound {
+  return { kind: 'lost', atUs: 1, life: 3, committed: 100, committedEpoch: 4, epoch: 7, isLasting: false, ...fields };
+}
+
+/** A replica of a partition is wounded on each of these nodes. */
+function woundedOn(...nodes: number[]): Excuses {
+  const excuses = createExcuses();
+  for (const node of nodes) woundReplica(excuses, LOG, node, wound(), IN_SYNC_MIN);
+  return excuses;
+}
+
+function lostIn(excuses: Excuses, log: string | null): string | null {
+  return excuseFor(excuses, { checker: 'lost-write', log, node: -1 });
+}
+
+const VOTERS: VotersScene = { voters: [1, 2, 3], mute: [], holders: [2, 3], isVoteLost: false };
+
+/** The voter 1 is wounded, where this is true of the others. */
+function voterWounded(scene: Partial<VotersScene>, fields: Partial<Wound> = {}): Excuses {
+  const excuses = createExcuses();
+  woundVoter(excuses, 1, wound(fields), { ...VOTERS, ...scene });
+  return excuses;
+}
+
+/** What a replica shows that is whole again. */
+const PARTITION_SHOWN = { log: LOG, node: 1, life: 4, highWatermark: 100, epoch: -1, isInSync: true };
+const VOTER_SHOWN = { log: QUORUM, node: 1, life: 4, highWatermark: 100, epoch: 7, isInSync: false };
+
+test('a record is lost to no excuse while fewer replicas than must be in sync are damaged', () => {
+  expect(lostIn(createExcuses(), LOG)).toBeNull();
+  expect(lostIn(woundedOn(1), LOG)).toBeNull();
+  expect(lostIn(woundedOn(1, 1), LOG)).toBeNull();
+});
+
+test('as many damaged replicas as must be in sync excuse losses, of that partition alone', () => {
+  const excuses = woundedOn(1, 3);
+  expect(lostIn(excuses, LOG)).toBe('the disks of nodes 1, 3 are damaged where orders-0 lies');
+  expect(lostIn(excuses, OTHER)).toBeNull();
+  expect(lostIn(excuses, null)).toBeNull();
+});
+
+test('who is whole again before the next is damaged does not count', () => {
+  const excuses = woundedOn(1);
+  expect(closeWound(excuses, PARTITION_SHOWN)).toBe(true);
+  woundReplica(excuses, LOG, 3, wound(), IN_SYNC_MIN);
+  expect(lostIn(excuses, LOG)).toBeNull();
+  expect(woundedIn(excuses, LOG)).toEqual([3]);
+});
+
+test.each([
+  ['the same life', { life: 3 }],
+  ['a watermark below what was committed', { highWatermark: 99 }],
+  ['out of sync', { isInSync: false }],
+])('a replica is not whole again: %s', (_, fields) => {
+  const excuses = woundedOn(1);
+  expect(closeWound(excuses, { ...PARTITION_SHOWN, ...fields })).toBe(false);
+  woundReplica(excuses, LOG, 3, wound(), IN_SYNC_MIN);
+  expect(lostIn(excuses, LOG)).not.toBeNull();
+});
+
+test('bytes that are wrong on a disk count until the disk is another one', () => {
+  const excuses = createExcuses();
+  woundReplica(excuses, LOG, 1, wound({ kind: 'rotten', isLasting: true }), IN_SYNC_MIN);
+  const shown = { ...PARTITION_SHOWN, life: 9 };
+  expect(closeWound(excuses, shown)).toBe(false);
+  woundReplica(excuses, LOG, 1, wound({ kind: 'unsynced' }), IN_SYNC_MIN);
+  expect(closeWound(excuses, shown)).toBe(false);
+  woundReplica(excuses, LOG, 1, wound({ kind: 'lost' }), IN_SYNC_MIN);
+  expect(closeWound(excuses, shown)).toBe(true);
+});
+
+test('a voter may lose its memory while the others of every majority have all of it', () => {
+  expect(quorumBreach(VOTERS)).toBeNull();
+  expect(quorumBreach({ ...VOTERS, holders: [2] })).toContain('voters 1, 3 of 1, 2, 3');
+  const five = { ...VOTERS, voters: [1, 2, 3, 4, 5] };
+  expect(quorumBreach({ ...five, holders: [2, 3, 4] })).toBeNull();
+  expect(quorumBreach({ ...five, holders: [2, 3] })).not.toBeNull();
+});
+
+test('a voter whose directory is another one votes no more: then one that has all is enough', () => {
+  expect(quorumBreach({ ...VOTERS, mute: [1], holders: [2] })).toBeNull();
+  expect(quorumBreach({ ...VOTERS, mute: [1], holders: [] })).not.toBeNull();
+});
+
+test('without a majority whose directories are the named ones nobody can be elected any more', () => {
+  expect(quorumBreach({ ...VOTERS, mute: [1, 3], holders: [2] })).toContain('only 1 have the directory');
+  const five = { ...VOTERS, voters: [1, 2, 3, 4, 5] };
+  expect(quorumBreach({ ...five, mute: [1, 2], holders: [3, 4, 5] })).toBeNull();
+  expect(quorumBreach({ ...five, mute: [1, 2, 3], holders: [4, 5] })).not.toBeNull();
+});
+
+test('a vote that may be given twice is beyond the contract', () => {
+  const why = 'a voter has forgotten whom it voted for, and may be asked again';
+  expect(quorumBreach({ ...VOTERS, isVoteLost: true })).toBe(why);
+});
+
+test('with the quorum everything is excused, but for a value that nobody sent', () => {
+  const excuses = voterWounded({ holders: [2] });
+  expect(lostIn(excuses, OTHER)).not.toBeNull();
+  expect(excuseFor(excuses, { checker: 'metadata', log: null, node: -1 })).not.toBeNull();
+  expect(excuseFor(excuses, { checker: 'two-leaders', log: QUORUM, node: -1 })).not.toBeNull();
+  expect(excuseFor(excuses, { checker: 'phantom', log: OTHER, node: -1 })).toBeNull();
+  expect(excuseFor(voterWounded({}), { checker: 'metadata', log: null, node: -1 })).toBeNull();
+});
+
+test('damaged replicas excuse neither a second leader nor what was read too early', () => {
+  const excuses = woundedOn(1, 2, 3);
+  for (const checker of ['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered', 'phantom']) {
+    expect(excuseFor(excuses, { checker, log: LOG, node: -1 })).toBeNull();
+  }
+  expect(excuseFor(excuses, { checker: 'incomplete-leader', log: LOG, node: -1 })).not.toBeNull();
+});
+
+test('a bit that flips outside of batches excuses what follows, but for a value that nobody sent', () => {
+  const excuses = createExcuses();
+  excuses.flippedUs = 5;
+  expect(lostIn(excuses, LOG)).toBe('bits flipped on the wire outside of batches');
+  expect(excuseFor(excuses, { checker: 'phantom', log: LOG, node: -1 })).toBeNull();
+});
+
+test('a value that nobody sent there is excused only where bytes of another place were written or read', () => {
+  const excuses = woundedOn(1, 2, 3);
+  excuses.strayed.add(OTHER);
+  expect(excuseFor(excuses, { checker: 'phantom', log: LOG, node: -1 })).toBeNull();
+  expect(excuseFor(excuses, { checker: 'phantom', log: OTHER, node: -1 })).toContain('batches of other partitions');
+  expect(lostIn(excuses, OTHER)).toBeNull();
+});
+
+test('an invariant that breaks is excused in a node that a file without a checksum has misled', () => {
+  const excuses = createExcuses();
+  excuses.misled.set(2, 9);
+  expect(excuseFor(excuses, { checker: 'assertion', log: null, node: 2 })).toContain('node 2 was misled');
+  expect(excuseFor(excuses, { checker: 'assertion', log: null, node: 1 })).toBeNull();
+  expect(excuseFor(excuses, { checker: 'assertion', log: null, node: -1 })).toBeNull();
+});
+
+test('a breach of which nothing came is over once all are whole and have what was committed', () => {
+  const excuses = voterWounded({ holders: [2] });
+  expect(closeBreach(excuses, QUORUM, () => 4)).toBe(false);
+  closeWound(excuses, VOTER_SHOWN);
+  expect(closeBreach(excuses, QUORUM, () => 5)).toBe(false);
+  expect(closeBreach(excuses, QUORUM, () => null)).toBe(false);
+  expect(lostIn(excuses, LOG)).not.toBeNull();
+  expect(closeBreach(excuses, QUORUM, (offset) => (offset === 99 ? 4 : null))).toBe(true);
+  expect(lostIn(excuses, LOG)).toBeNull();
+});
+
+test('what was excused when it was found stays so, though the breach is over', () => {
+  const excuses = voterWounded({ holders: [2] });
+  const early = { checker: 'epoch-regression', promise: 2, partition: -1, sentence: 'a node went back' };
+  const later = { ...early };
+  const place = (): { log: string; node: number } => ({ log: QUORUM, node: -1 });
+  excuseNow(excuses, [early], place);
+  closeWound(excuses, VOTER_SHOWN);
+  closeBreach(excuses, QUORUM, () => 4);
+  const { bugs, beyond } = sortByExcuse(excuses, [early, later], place);
+  expect(bugs).toHaveLength(1);
+  expect(bugs[0]).toBe(later);
+  expect(beyond[0]?.complaint).toBe(early);
+});
+
+test('a voter is whole again when it knows as late an epoch as it did', () => {
+  const excuses = voterWounded({});
+  expect(closeWound(excuses, { ...VOTER_SHOWN, epoch: 6 })).toBe(false);
+  expect(closeWound(excuses, VOTER_SHOWN)).toBe(true);
+});
+
+test('a cluster must come back with a majority of voters on whole disks, and not with fewer', () => {
+  const one = woundedOn(1);
+  expect(wholeNodes(one, [1, 2, 3])).toEqual([2, 3]);
+  expect(isCore(one, [2, 3], [1, 2, 3])).toBe(true);
+  const two = woundedOn(1, 2);
+  expect(isCore(two, wholeNodes(two, [1, 2, 3]), [1, 2, 3])).toBe(false);
+  const broken = voterWounded({ holders: [2] });
+  expect(isCore(broken, wholeNodes(broken, [1, 2, 3]), [1, 2, 3])).toBe(false);
+  const misled = createExcuses();
+  misled.misled.set(3, 1);
+  expect(wholeNodes(misled, [1, 2, 3])).toEqual([1, 2]);
+});
+
+test('complaints are sorted by whether they are excused, each by where it was found', () => {
+  const complaint = (checker: string, partition: number): Complaint => {
+    return { checker, promise: 1, partition, sentence: `${checker} in ${partition}` };
+  };
+  const complaints = [complaint('lost-write', 0), complaint('lost-write', 1), complaint('phantom', 0)];
+  const { bugs, beyond } = sortByExcuse(woundedOn(1, 2), complaints, ({ partition }) => {
+    return { log: `orders-${partition}`, node: -1 };
+  });
+  expect(bugs).toEqual([complaints[1], complaints[2]]);
+  const why = 'the disks of nodes 1, 2 are damaged where orders-0 lies';
+  expect(beyond).toEqual([{ complaint: complaints[0], why }]);
+});
