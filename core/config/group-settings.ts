@@ -153,7 +153,7 @@ export const OFFSETS_SETTINGS = {
     unit: 'bytes',
     min: 1,
     scope: 'cluster',
-    sentence: 'segment.bytes of __consumer_offsets when it is made.',
+    sentence: 'The segment.bytes of __consumer_offsets when it is made.',
   }),
   'offsets.topic.compression.codec': int({
     default: '0',

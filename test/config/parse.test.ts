@@ -180,7 +180,7 @@ describe('names', () => {
 
   test('one of Kafka that means nothing here is ignored with one warning', () => {
     expect(warnings({ 'num.io.threads': '8' })).toEqual(['num.io.threads means nothing to Tidemark and is ignored.']);
-    expect(warnings({ 'offsets.retention.minutes': '8' })[0]).toContain('not served by Tidemark yet');
+    expect(warnings({ 'transaction.max.timeout.ms': '8' })[0]).toContain('not served by Tidemark yet');
     expect(warnings({ 'listener.name.plaintext.ssl.key.password': 'x' }).length).toBe(1);
   });
 
