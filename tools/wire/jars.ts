@@ -19,6 +19,7 @@ const SOURCES: readonly (readonly [artifact: string, folder: string])[] = [
   ['kafka-storage', 'message'],
   ['kafka-raft', 'common/message'],
   ['kafka-metadata', 'common/metadata'],
+  ['kafka-group-coordinator', 'common/message'],
 ];
 
 const MAVEN_PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy';
