@@ -5,8 +5,11 @@
  */
 import { describe, expect, it } from 'vitest';
 import { closeConsumer } from '../../core/client/consumer.ts';
+import { commitOffsets } from '../../core/client/consumer-offsets.ts';
 import type { ConsumerOptions } from '../../core/client/consumer-options.ts';
 import { subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import type { RequestOf } from '../../core/protocol/messages/index.ts';
 import { act, areSettled, type Board, type Consuming, crash, fill, newBoard, startConsuming } from './consuming.ts';
 import { addTopic } from './toy-broker.ts';
 import { createToy, partitionOf, run, type Toy } from './toy-cluster.ts';
@@ -127,6 +130,32 @@ describe.each(KINDS)('with %s', (_, kind) => {
     }
   });
 
+  it('gives nothing up before its owner has done with what it holds, nor commits it, nor gives it to another', () => {
+    const world = scene(2);
+    const { toy } = world;
+    const one = join(world, kind);
+    settle(world, [one], 2);
+    one.workMs = 3000;
+    one.ackMs = 1500;
+    for (let p = 0; p < 2; p++) fill(partitionOf(toy, 't', p), 3);
+    run(toy, toy.nowMs + 2000, () => one.records.length > 0);
+    const startedMs = toy.nowMs;
+    const two = join(world, kind);
+    const isGivenUp = (): boolean => one.events.some(({ kind: what }) => what === 'revoked');
+    run(toy, startedMs + 2900);
+    expect(isGivenUp()).toBe(false);
+    for (const one of toy.requests.filter(({ apiKey }) => apiKey === 8).map(({ body }) => body as RequestOf<8>)) {
+      const offsets = one.topics.flatMap(({ partitions }) => partitions.map(({ committedOffset }) => committedOffset));
+      expect(offsets.filter((offset) => offset > 0)).toEqual([]);
+    }
+    run(toy, toy.nowMs + 15_000, isGivenUp);
+    expect(toy.nowMs).toBeGreaterThanOrEqual(startedMs + 2900);
+    // The board holds a partition for its owner until it has called that done.
+    settle(world, [one, two], 2, 20_000);
+    run(toy, toy.nowMs + 10_000);
+    expect(total([one, two])).toBe(6);
+  });
+
   it('goes on where it was when everybody has left and somebody comes back', () => {
     const world = scene();
     const { toy } = world;
@@ -216,6 +245,26 @@ describe.each(KINDS)('with %s', (_, kind) => {
 });
 
 describe('cooperative members', () => {
+  it('store nothing more for what they have given up, however patient they were', () => {
+    const world = scene(2);
+    const { toy, groups } = world;
+    const kind = { assignors: ['cooperative-sticky'], autoCommit: false } as const;
+    const one = join(world, kind);
+    settle(world, [one], 2);
+    for (let p = 0; p < 2; p++) fill(partitionOf(toy, 't', p), 3);
+    run(toy, toy.nowMs + 2000, () => one.records.length === 6);
+    const two = join(world, kind);
+    run(toy, toy.nowMs + 5000, () => one.events.at(-1)?.kind === 'revoked');
+    groups.refusals.set(8, Array(5).fill(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS));
+    act(toy, one, (c, e) => commitOffsets(c, e, null, true));
+    act(toy, one, (c, e) => commitOffsets(c, e, null, true));
+    settle(world, [one, two], 2);
+    run(toy, toy.nowMs + 10_000);
+    const outcomes = one.events.filter(({ kind: what }) => what === 'committed');
+    expect(outcomes.map((event) => 'error' in event && event.error !== 0)).toEqual([true, true]);
+    expect(toy.requests.filter(({ apiKey }) => apiKey === 8).length).toBeLessThanOrEqual(1);
+  });
+
   it.each(KINDS.slice(3))('keep what they need not give up: %s', (_, kind) => {
     const world = scene();
     const one = join(world, kind);

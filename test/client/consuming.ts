@@ -129,12 +129,17 @@ function take(toy: Toy, board: Board, consuming: Consuming, event: ConsumerEvent
       consuming.owned.add(key);
     } else {
       expect(consuming.owned.delete(key), `${consuming.name} gives up ${key}, which it has`).toBe(true);
-      if (board.owners.get(key) === consuming) board.owners.delete(key);
+      // What is being given up may not be another's before that is done.
+      if (event.kind === 'lost' && board.owners.get(key) === consuming) board.owners.delete(key);
     }
   }
   if (event.kind === 'assigned') consuming.generation = event.generation;
   const { rebalance } = event;
-  at(toy, toy.nowMs + consuming.ackMs, () => ackRebalance(consuming.consumer, env(toy), rebalance));
+  const given = event.kind === 'revoked' ? keysOf(event.partitions) : [];
+  at(toy, toy.nowMs + consuming.ackMs, () => {
+    for (const key of given) if (board.owners.get(key) === consuming) board.owners.delete(key);
+    ackRebalance(consuming.consumer, env(toy), rebalance);
+  });
 }
 
 /** The application: comes for records when there may be some, or when it has done with what it has. */
