@@ -53,7 +53,13 @@ export function described(config: GroupConfig, image: MetadataImage, group: Cons
 }
 
 function describedMember(image: MetadataImage, group: ConsumerGroup, member: ConsumerMember): DescribedMember {
-  const assigned = [...member.assigned].map(([topicId, some]) => [topicId, [...some.keys()]] as const);
+  // What it has yet to give back, it has.
+  const owned = new Map<string, number[]>();
+  for (const some of [member.assigned, member.revoking]) {
+    for (const [topicId, partitions] of some) {
+      owned.set(topicId, [...(owned.get(topicId) ?? []), ...partitions.keys()]);
+    }
+  }
   const target: PartitionsByTopic = group.targets.get(member.memberId) ?? new Map();
   return {
     memberId: member.memberId,
@@ -64,7 +70,7 @@ function describedMember(image: MetadataImage, group: ConsumerGroup, member: Con
     clientHost: member.clientHost,
     subscribedTopicNames: [...member.subscribedTopicNames],
     subscribedTopicRegex: member.subscribedTopicRegex,
-    assignment: { topicPartitions: named(image, assigned) },
+    assignment: { topicPartitions: named(image, owned) },
     targetAssignment: { topicPartitions: named(image, target) },
     memberType: member.classic === null ? TYPE_CONSUMER : TYPE_CLASSIC,
   };

@@ -77,6 +77,8 @@ describe('joining', () => {
     expect(b).toMatchObject({ epoch: 3, told: [] });
     expect(describeIt(coordinator).groupState).toBe('Reconciling');
     const asked = pulse(coordinator, a);
+    // It is described with what it has yet to give back.
+    expect(describeIt(coordinator).members[0]?.assignment.topicPartitions[0]?.partitions).toEqual([0, 1, 2]);
     expect(asked.memberEpoch).toBe(2);
     expect(a.told).toHaveLength(2);
     expect(pulse(coordinator, b).assignment).toBeNull();

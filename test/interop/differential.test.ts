@@ -14,6 +14,7 @@ const SETTINGS = new Map([
   ['num.partitions', '2'],
   ['log.segment.bytes', '1048576'],
   ['group.initial.rebalance.delay.ms', '0'],
+  ['group.consumer.assignment.interval.ms', '0'],
   ['offsets.topic.num.partitions', '2'],
   ['offsets.topic.replication.factor', '1'],
 ]);

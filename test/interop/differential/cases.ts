@@ -1,11 +1,18 @@
 /** All cases, in the order in which they are asked, and the few where we answer otherwise than Apache Kafka does. */
+import { CONSUMER_CASES } from './consumers.ts';
 import { FETCH_CASES } from './fetch.ts';
 import { GROUP_CASES } from './groups.ts';
 import { OTHER_CASES } from './others.ts';
 import { PRODUCE_CASES, type Run } from './produce.ts';
 
 /** By name. */
-export const CASES: readonly [string, Run][] = [...FETCH_CASES, ...PRODUCE_CASES, ...OTHER_CASES, ...GROUP_CASES];
+export const CASES: readonly [string, Run][] = [
+  ...FETCH_CASES,
+  ...PRODUCE_CASES,
+  ...OTHER_CASES,
+  ...GROUP_CASES,
+  ...CONSUMER_CASES,
+];
 
 /** A difference that is meant to be. */
 export interface Allowed {
