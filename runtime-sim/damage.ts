@@ -42,6 +42,7 @@ import {
   trueEpoch,
   votersOf,
 } from './holdings.ts';
+import { isLastKnown } from './known.ts';
 import { nodeOf } from './nodes.ts';
 import type { Onlooker } from './onlooker.ts';
 import type { World } from './world.ts';
@@ -120,7 +121,7 @@ export function wouldExceed(keeper: Keeper, actor: Actor, kind: DamageKind, hit:
   const id = nodeIdOf(actor);
   const { excuses, inSyncMin } = keeper;
   const logs = hit === null ? partitionsOn(keeper.holdings, id) : hit === QUORUM ? [] : [hit];
-  if (logs.some((log) => isOneTooMany(excuses, log, id, inSyncMin))) return true;
+  if (logs.some((log) => isOneTooMany(excuses, log, id, inSyncMin) || isLastKnown(keeper, log, id))) return true;
   if (hit !== null && hit !== QUORUM) return false;
   return quorumBreach(votersScene(keeper, id, kind, true)) !== null;
 }

@@ -19,7 +19,8 @@
  *   may be taken for any answer or question.
  * - A value is read where it was sent, and nowhere else, with one exception: a batch does not say of which partition it
  *   is, so that one which lands whole in the log of another looks like its own.
- * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed.
+ * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed on a
+ *   replica that is known to have: in sync, or eligible. Whoever was shut down uncleanly is not until it is in sync again.
  *
  * Plain data. Logs are named as `logName` does, nodes by number.
  */
@@ -121,6 +122,18 @@ export function woundedIn({ wounds }: Excuses, log: string): readonly number[] {
 export function isOneTooMany(excuses: Excuses, log: string, node: number, inSyncMin: number): boolean {
   const wounded = new Set(woundedIn(excuses, log)).add(node);
   return wounded.size >= inSyncMin;
+}
+
+/** Whether nobody but `node` is known to have all of a partition, and whole, and about to stay up. */
+export function isOnlyKnown(
+  excuses: Excuses,
+  log: string,
+  { isr, elr }: { readonly isr: readonly number[]; readonly elr: readonly number[] },
+  node: number,
+  isSteady: (id: number) => boolean,
+): boolean {
+  const wounded = woundedIn(excuses, log);
+  return ![...isr, ...elr].some((id) => id !== node && !wounded.includes(id) && isSteady(id));
 }
 
 /** A replica of a partition is wounded. */

@@ -8,6 +8,7 @@ import {
   excuseFor,
   excuseNow,
   isCore,
+  isOnlyKnown,
   QUORUM,
   quorumBreach,
   sortByExcuse,
@@ -215,4 +216,15 @@ test('complaints are sorted by whether they are excused, each by where it was fo
   expect(bugs).toEqual([complaints[1], complaints[2]]);
   const why = 'the disks of nodes 1, 2 are damaged where orders-0 lies';
   expect(beyond).toEqual([{ complaint: complaints[0], why }]);
+});
+
+test('a disk may go only where another replica is known to have everything, is whole, and stays up', () => {
+  const isUp = (): boolean => true;
+  const known = { isr: [1], elr: [2] };
+  expect(isOnlyKnown(createExcuses(), LOG, known, 1, isUp)).toBe(false);
+  // The third has all of it too, and was shut down uncleanly: nobody knows.
+  expect(isOnlyKnown(createExcuses(), LOG, { isr: [1], elr: [] }, 1, isUp)).toBe(true);
+  expect(isOnlyKnown(createExcuses(), LOG, known, 1, (id) => id !== 2)).toBe(true);
+  expect(isOnlyKnown(woundedOn(2), LOG, known, 1, isUp)).toBe(true);
+  expect(isOnlyKnown(woundedOn(2), LOG, known, 3, isUp)).toBe(false);
 });
