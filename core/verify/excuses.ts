@@ -20,7 +20,8 @@
  * - A value is read where it was sent, and nowhere else, with one exception: a batch does not say of which partition it
  *   is, so that one which lands whole in the log of another looks like its own.
  * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed on a
- *   replica that is known to have: in sync, or eligible. Whoever was shut down uncleanly is not until it is in sync again.
+ *   replica that is known to have: in sync, or eligible. Whoever was shut down uncleanly is neither until it has caught
+ *   up.
  *
  * Plain data. Logs are named as `logName` does, nodes by number.
  */
