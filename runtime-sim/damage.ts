@@ -16,6 +16,7 @@ import {
   excuseNow,
   isOneTooMany,
   logName,
+  noteStray,
   type Placing,
   QUORUM,
   quorumBreach,
@@ -42,6 +43,7 @@ import {
   trueEpoch,
   votersOf,
 } from './holdings.ts';
+import { isLastKnown } from './known.ts';
 import { nodeOf } from './nodes.ts';
 import type { Onlooker } from './onlooker.ts';
 import type { World } from './world.ts';
@@ -120,7 +122,7 @@ export function wouldExceed(keeper: Keeper, actor: Actor, kind: DamageKind, hit:
   const id = nodeIdOf(actor);
   const { excuses, inSyncMin } = keeper;
   const logs = hit === null ? partitionsOn(keeper.holdings, id) : hit === QUORUM ? [] : [hit];
-  if (logs.some((log) => isOneTooMany(excuses, log, id, inSyncMin))) return true;
+  if (logs.some((log) => isOneTooMany(excuses, log, id, inSyncMin) || isLastKnown(keeper, log, id))) return true;
   if (hit !== null && hit !== QUORUM) return false;
   return quorumBreach(votersScene(keeper, id, kind, true)) !== null;
 }
@@ -153,12 +155,13 @@ function forgetSaid({ excuses, onlooker }: Keeper, id: number): void {
   for (const { last } of onlooker.judge.logs.values()) last.delete(id);
 }
 
-function noteDamage(keeper: Keeper, atUs: number, actor: Actor, { kind, path }: DiskDamage): void {
+function noteDamage(keeper: Keeper, atUs: number, actor: Actor, { kind, path, of }: DiskDamage): void {
   const id = nodeIdOf(actor);
   const folder = FOLDER.exec(path)?.[1] ?? null;
   // Bytes that went astray on their way are believed for a life at most.
   const isLasting = kind !== 'misread';
-  if ((kind === 'misdirected' || kind === 'misread') && folder !== null) keeper.excuses.strayed.add(folder);
+  const from = of === undefined ? undefined : FOLDER.exec(of)?.[1];
+  if (from !== undefined && folder !== null) noteStray(keeper.excuses, from, folder);
   const named = kind === 'misread' ? 'misdirected' : kind;
   if (!CHECKED.test(path) && !keeper.excuses.misled.has(id)) keeper.excuses.misled.set(id, atUs);
   if (folder === null) woundAll(keeper, atUs, actor, named, isLasting);
@@ -221,9 +224,12 @@ export function isSpoilt({ excuses }: Keeper, node: number, log: string): boolea
 
 /** Where something was found wrong, as excuses are given. */
 export function placeIn({ partitions }: History): Placing {
-  return ({ partition, log, node = -1 }) => {
-    const named = partitions[partition];
+  return ({ partition, log, node = -1, sentTo = -1 }) => {
+    const [named, of] = [partitions[partition], partitions[sentTo]];
     if (log !== undefined) return { log: withoutId(log), node };
+    if (of !== undefined && named !== undefined) {
+      return { log: logName(named.topic, named.partition), node, sentTo: logName(of.topic, of.partition) };
+    }
     return { log: named === undefined ? null : logName(named.topic, named.partition), node };
   };
 }

@@ -141,6 +141,9 @@ function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
   return { log: METADATA, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
 }
 
+/** A replica is mended less often in one stay. */
+const MENDS_MAX = 1_000;
+
 function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
   const { topic, leader, followed, log, index } = partition;
   const isLeader = leader.epoch >= 0;
@@ -149,7 +152,16 @@ function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
   const { start, end } = log;
   const at = { start, end, endEpoch: epochAt(log.epochs, end - 1), highWatermark, atUs: -1, lossy: -1 };
   const name = `${topic.name}-${index} (${topic.id})`;
-  return { log: name, node: node.nodeId, life, stay: log.owner, isLeader, epoch, isEpochKept: false, ...at };
+  return {
+    log: name,
+    node: node.nodeId,
+    life,
+    stay: log.owner * MENDS_MAX + partition.mends,
+    isLeader,
+    epoch,
+    isEpochKept: false,
+    ...at,
+  };
 }
 
 /** The partition, in the history, if its present lead began by an unclean election that was allowed; else -1. */

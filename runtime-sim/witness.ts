@@ -55,8 +55,8 @@ export interface Witness {
   /** By `ReplicaSight.log`. */
   readonly committed: Map<string, Committed>;
   image: MetadataImage | null;
-  /** By lead of a quorum: the high watermark that was seen last. */
-  readonly reached: Map<object, number>;
+  /** By lead of the quorum (`reignOf`): the high watermark that was seen last. */
+  readonly reached: Map<string, number>;
   readonly votes: VoteJudge;
   /** By node. */
   readonly followings: Map<number, Following>;
@@ -106,7 +106,8 @@ export function testify(scene: Scene, actor: Actor, news: readonly News[]): void
   const raft = node.controller?.quorum.raft;
   if (raft !== undefined && raft.stage === 'open') watchQuorum(scene, node, raft);
   for (const { sight, partition } of news) {
-    if (!sight.isLeader) holdAgainst(scene, sight);
+    const isClaim = sight.isLeader || (partition === null && scene.witness.reached.has(reignOf(sight)));
+    if (!isClaim) holdAgainst(scene, sight);
     else if (partition !== null) claimForPartition(scene, sight, partition);
     else if (raft !== undefined) claimForQuorum(scene, raft, sight);
   }
@@ -220,12 +221,21 @@ function heldAt(scene: Scene, node: number, log: string, offset: number, isForSu
   return space < 0 ? heldOfQuorum(scene.witness.scans, place, offset) : heldOf(scene.witness.scans, place, offset);
 }
 
-/** The leader of the quorum has moved its high watermark, or has come to lead. */
-function claimForQuorum(scene: Scene, raft: Raft, { log, node, highWatermark }: ReplicaSight): void {
+/** Names a lead of the quorum. */
+function reignOf({ node, life, epoch }: ReplicaSight): string {
+  return `${node} ${life} ${epoch}`;
+}
+
+/**
+ * The leader of the quorum has moved its high watermark, or has come to lead. One that is removed leads no more after
+ * the very step in which that is committed: it has called it so all the same.
+ */
+function claimForQuorum(scene: Scene, raft: Raft, sight: ReplicaSight): void {
   const { witness } = scene;
-  if (raft.lead === null) return;
-  const before = witness.reached.get(raft.lead);
-  witness.reached.set(raft.lead, highWatermark);
+  const { log, node, highWatermark } = sight;
+  const reign = reignOf(sight);
+  const before = witness.reached.get(reign);
+  witness.reached.set(reign, highWatermark);
   // What it knew when it came is an earlier leader's word.
   if (before === undefined || highWatermark <= before) return;
   const { epoch } = heldAt(scene, node, log, highWatermark, true) ?? { epoch: -1 };

@@ -294,7 +294,7 @@ function finishStep(node: Node, env: Env, out: Outbox): void {
     assert(passes < PASSES_MAX, 'a step does not come to its end');
     const partition = node.touched.pop();
     if (partition !== undefined) {
-      settlePartition(node, env, partition);
+      settlePartition(node, env, partition, out);
       continue;
     }
     if (settlePeers(node, env, out)) continue;

@@ -34,6 +34,7 @@ import type { WantedAhead } from './partitions/fetch-ahead.ts';
 import type { Fetch, FetchSlot, Sessions, Subscription } from './partitions/fetch-sessions.ts';
 import type { Followers } from './partitions/followers.ts';
 import type { InSyncHost } from './partitions/in-sync.ts';
+import type { Mend } from './partitions/mending.ts';
 import type { Topics, TopicWait } from './partitions/topics.ts';
 import type { Stop } from './stop.ts';
 
@@ -84,6 +85,10 @@ export interface Partition extends Timed {
   wantsLead: boolean;
   /** Null unless its log is being cut. */
   lowered: Lowered | null;
+  /** Null unless bytes of it are damaged, and another replica has them. */
+  mend: Mend | null;
+  /** How often its log was cut to be mended: what it shows as committed begins anew then. */
+  mends: number;
   /** Bytes appended that replicas have not been told of, or that are not committed here yet; of several replicas. */
   appendedBytes: number;
   /** Where that ends which replicas have been told of, while this node leads. */

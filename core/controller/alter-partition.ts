@@ -7,6 +7,7 @@
  * or in another life than the leader saw may not join (KIP-841, KIP-903): each would be in the set that everything
  * waits for without being there. Pure: changes nothing.
  */
+import { isDirectoryOnline } from '../metadata/describe-topics.ts';
 import { changedPartition } from '../metadata/draft-topics.ts';
 import { type MetadataImage, type PartitionImage, type TopicImage, topicById } from '../metadata/image.ts';
 import type { MetadataRecord } from '../metadata/records.ts';
@@ -127,12 +128,14 @@ function isrProblem(
   if (isRecovering && (members.length > 1 || before.leaderRecoveryState === RECOVERED)) {
     return ErrorCode.INVALID_REQUEST;
   }
-  const areEligible = members.every((member) => isEligible(image, member));
+  const areEligible = members.every((member) => isEligible(image, before, member));
   return areEligible ? ErrorCode.NONE : ErrorCode.INELIGIBLE_REPLICA;
 }
 
-function isEligible(image: MetadataImage, { brokerId, brokerEpoch }: Member): boolean {
+function isEligible(image: MetadataImage, partition: PartitionImage, { brokerId, brokerEpoch }: Member): boolean {
   const broker = image.cluster.brokers.get(brokerId);
   if (broker === undefined || broker.fenced || broker.inControlledShutdown) return false;
+  // Who has lost the replica, or not said yet that it has another, is not believed to have what it had before.
+  if (!isDirectoryOnline(broker, partition.directories[partition.replicas.indexOf(brokerId)])) return false;
   return brokerEpoch === -1 || brokerEpoch === broker.epoch;
 }

@@ -5,7 +5,8 @@
  * A replica in a directory that has failed is out of sync and does not lead. While its data may come back with the
  * directory it stays eligible; once it turns up in another directory although the first is gone, it began anew there,
  * empty, and is neither eligible nor the last known leader any more. A replica that moved from one directory to
- * another of the same broker was copied, and keeps its standing. Pure: changes nothing.
+ * another of the same broker was copied, and keeps its standing. A broker may call a single replica lost, for its bytes
+ * are damaged, unless it is the last one in sync. Pure: changes nothing.
  */
 import { DirectoryId, isDirectoryOnline } from '../metadata/describe-topics.ts';
 import { metadataLevel, recordsDirectories } from '../metadata/features.ts';
@@ -92,6 +93,9 @@ function assign(
   const directories = partition.replicas.map((_, index) => partition.directories[index] ?? DirectoryId.UNASSIGNED);
   directories[at] = directory;
   const isLost = !isDirectoryOnline(broker, directory);
+  // Who is the last in sync leads, damaged or not: nobody else has everything.
+  const isLast = partition.isr.length === 1 && partition.isr[0] === broker.id;
+  if (directory === DirectoryId.LOST && isLast) return ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE;
   const beganAnew = before !== directory && !isLost && !isDirectoryOnline(broker, before);
   const rules = rulesFor(controller.image, topic, isLost ? report.leaving : report.common);
   const wanted = {

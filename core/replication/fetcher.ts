@@ -223,18 +223,20 @@ export function startCut(
   offset: number,
   isReset: boolean,
   events: FetcherEvent[],
+  isMending = false,
 ): void {
   leave(fetcher, followed);
   followed.stage = 'lowering';
   followed.cutTo = offset;
   followed.isReset = isReset;
+  followed.isMending = isMending;
   events.push({ kind: 'lower', followed, offset, isReset });
 }
 
 /** The owner's checkpoints are lowered: cuts. */
 export function cutFollowed(fetcher: Fetcher, env: Env, followed: Followed, offset: number, out: Outbox): void {
   if (!isFollowed(fetcher, followed) || followed.stage !== 'lowering' || followed.cutTo !== offset) return;
-  if (offset < followed.highWatermark) {
+  if (offset < followed.highWatermark && !followed.isMending) {
     env.reached('replication.cut_committed');
     sayCut(followed, fetcher.leaderId, offset, out);
   }
@@ -271,7 +273,7 @@ export function takeFollowedEvent(
       beReady(fetcher, followed);
       break;
     case 'cutRefused':
-      if (followed.stage === 'cutting') startCut(fetcher, followed, event.offset, false, events);
+      if (followed.stage === 'cutting') startCut(fetcher, followed, event.offset, false, events, followed.isMending);
       break;
     default:
       break;

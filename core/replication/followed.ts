@@ -42,6 +42,8 @@ export interface Followed {
   /** Where it is cut; with `isReset` nothing is kept. */
   cutTo: number;
   isReset: boolean;
+  /** It is cut because what follows is damaged here, and the leader has it. */
+  isMending: boolean;
   /** What was asked last when out of range. */
   asked: 'latest' | 'earliest';
   /**
@@ -82,6 +84,7 @@ export function createFollowed(options: FollowOptions): Followed {
     isInSession: false,
     cutTo: -1,
     isReset: false,
+    isMending: false,
     asked: 'latest',
     throttled: 'no',
     retryAtMs: Infinity,

@@ -212,7 +212,10 @@ function findPhantoms(facts: Facts): Violation[] {
     const where = `${nameOf(facts, session.partition)}@${reads.offset[i]}`;
     const sentTo = facts.history.partitions[session.partition]?.slot ?? session.partition;
     if (send === undefined || send.partition !== sentTo) {
-      report(found, 'phantom', 3, session.partition, `value ${value} was read at ${where} and never sent there`);
+      const sentence = `value ${value} was read at ${where} and never sent there`;
+      const violation = { checker: 'phantom', promise: 3, partition: session.partition, sentence };
+      if (found.length < VIOLATIONS_MAX)
+        found.push(send === undefined ? violation : { ...violation, sentTo: send.partition });
     } else if (send.outcome === 'failed') {
       const sentence = `value ${value} was read at ${where}, but its producer was told that it is not in the log`;
       report(found, 'failed-but-read', 4, session.partition, sentence);

@@ -18,8 +18,11 @@
  * - Frames have no checksum, batches have. A bit that flips in a batch costs nothing; one that flips in anything else
  *   may be taken for any answer or question.
  * - A value is read where it was sent, and nowhere else, with one exception: a batch does not say of which partition it
- *   is, so that one which lands whole in the log of another looks like its own.
- * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed.
+ *   is, so that one which lands whole in the log of another looks like its own. Only values that were sent to the log
+ *   from which bytes have strayed are excused.
+ * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed on a
+ *   replica that is known to have: in sync, or eligible. Whoever was shut down uncleanly is neither until it has caught
+ *   up.
  *
  * Plain data. Logs are named as `logName` does, nodes by number.
  */
@@ -69,8 +72,8 @@ export interface Excuses {
   flippedUs: number;
   /** Complaints that were excused at the time when they were made, and why. */
   readonly excused: Map<Complaint, string>;
-  /** Logs in which lie, or from which were read, bytes that were written for another place. */
-  readonly strayed: Set<string>;
+  /** By log in which lie, or for which were read, bytes that were written for another one: the logs that they are of. */
+  readonly strayed: Map<string, Set<string>>;
   /** Nodes that may believe something false which no checksum covers, and since when. */
   readonly misled: Map<number, number>;
 }
@@ -89,7 +92,7 @@ export interface VotersScene {
 /** Nothing was done. */
 export function createExcuses(): Excuses {
   const lists = { wounds: new Map(), breaches: new Map(), excused: new Map(), misled: new Map() };
-  const strayed = new Set<string>();
+  const strayed = new Map<string, Set<string>>();
   return { ...lists, strayed, flippedUs: Number.POSITIVE_INFINITY };
 }
 
@@ -121,6 +124,18 @@ export function woundedIn({ wounds }: Excuses, log: string): readonly number[] {
 export function isOneTooMany(excuses: Excuses, log: string, node: number, inSyncMin: number): boolean {
   const wounded = new Set(woundedIn(excuses, log)).add(node);
   return wounded.size >= inSyncMin;
+}
+
+/** Whether nobody but `node` is known to have all of a partition, and whole, and about to stay up. */
+export function isOnlyKnown(
+  excuses: Excuses,
+  log: string,
+  { isr, elr }: { readonly isr: readonly number[]; readonly elr: readonly number[] },
+  node: number,
+  isSteady: (id: number) => boolean,
+): boolean {
+  const wounded = woundedIn(excuses, log);
+  return ![...isr, ...elr].some((id) => id !== node && !wounded.includes(id) && isSteady(id));
 }
 
 /** A replica of a partition is wounded. */
@@ -204,12 +219,14 @@ export interface Found {
   readonly log: string | null;
   /** The node whose machine broke an invariant of its own; -1 for none. */
   readonly node: number;
+  /** Of a value that was read where it was not sent: the log to which it was; absent where nobody sent it. */
+  readonly sentTo?: string;
 }
 
 /** Why something that was found wrong lies beyond the contract; null if it does not, which makes it a bug. */
-export function excuseFor(excuses: Excuses, { checker, log, node }: Found): string | null {
-  const isStray = checker === 'phantom' && log !== null && excuses.strayed.has(log);
-  if (isStray) return `batches of other partitions were written to ${log}, or read in their place`;
+export function excuseFor(excuses: Excuses, { checker, log, node, sentTo }: Found): string | null {
+  const isStray = checker === 'phantom' && log !== null && sentTo !== undefined && hasStrayed(excuses, sentTo, log);
+  if (isStray) return `batches of ${sentTo} were written to ${log}, or read in their place`;
   if (NEVER.has(checker)) return null;
   const ofQuorum = excuses.breaches.get(QUORUM);
   if (ofQuorum !== undefined) return ofQuorum.why;
@@ -217,6 +234,18 @@ export function excuseFor(excuses: Excuses, { checker, log, node }: Found): stri
   if (node >= 0 && excuses.misled.has(node)) return `node ${node} was misled by a file that no checksum covers`;
   const ofLog = log === null ? undefined : excuses.breaches.get(log);
   return ofLog === undefined || NOT_OF_A_DISK.has(checker) ? null : ofLog.why;
+}
+
+/** Bytes of a log were written to another one, or read for it. */
+export function noteStray({ strayed }: Excuses, from: string, to: string): void {
+  if (from !== to) strayed.set(to, (strayed.get(to) ?? new Set()).add(from));
+}
+
+/** Whether bytes of one log have come to another, over others too. */
+function hasStrayed({ strayed }: Excuses, from: string, to: string): boolean {
+  const reached = new Set([to]);
+  for (const log of reached) for (const source of strayed.get(log) ?? []) reached.add(source);
+  return from !== to && reached.has(from);
 }
 
 /** The nodes that no damage is left on; of them a cluster must be able to come back. */

@@ -85,6 +85,8 @@ export interface Complaint {
   readonly log?: string;
   /** The node whose machine broke an invariant of its own. */
   readonly node?: number;
+  /** Of a value that was read where it was not sent: the partition to which it was; absent where nobody sent it. */
+  readonly sentTo?: number;
 }
 
 /** All of it. */

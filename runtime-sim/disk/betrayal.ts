@@ -24,6 +24,8 @@ export interface DiskDamage {
   readonly kind: Betrayal;
   readonly path: string;
   readonly position: number;
+  /** Where the bytes belong that lie, or were read, there; absent for bytes that belong nowhere. */
+  readonly of?: string;
 }
 
 /** What is armed, and what was promised in vain. */
@@ -89,7 +91,7 @@ export function betrayAppend(disk: Disk, dice: Dice, file: Inode, path: string, 
   const hit = bytes.subarray(0, victim.file.content.size - at);
   if (hit.length === 0) return;
   overwrite(victim.file.content, at, hit);
-  disk.damages.push({ kind, path: victim.path, position: at });
+  disk.damages.push({ kind, path: victim.path, position: at, of: path });
 }
 
 /** Whether a small file that is to be replaced stays as it is, though nobody is told. */
@@ -108,7 +110,7 @@ export function betrayRead(disk: Disk, dice: Dice, path: string, position: numbe
   const { content } = victim.file;
   const isElsewhere = chance(dice, SITE.betrayal, disk.entity, 500_000);
   const at = isElsewhere ? below(dice, SITE.betrayal, disk.entity, content.size) : Math.min(position, content.size);
-  disk.damages.push({ kind: 'misread', path, position });
+  disk.damages.push({ kind: 'misread', path, position, of: victim.path });
   const found = readContent(content, at, length);
   if (found.length === length) return found;
   const padded = new Uint8Array(length);

@@ -21,6 +21,7 @@ import { around, below, between, chance, type Dice, pick, SITE } from '../dice.t
 import { makeHonest } from '../disk/betrayal.ts';
 import { type Disk, rotDisk } from '../disk/disk.ts';
 import { filesOf } from '../disk/tree.ts';
+import { isIndispensable } from '../known.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
 import { cut, halfClose, resetOne } from '../network/trouble.ts';
 import { pauseActor, resumeActor } from '../pause.ts';
@@ -121,7 +122,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
   switch (family) {
     case 'crash':
     case 'powerLoss':
-      return planCrash(world, node, family === 'powerLoss', CRASH_EFFECTS_MAX);
+      return planCrash(world, troubles, node, family === 'powerLoss', CRASH_EFFECTS_MAX);
     case 'cleanStop':
       if (node.down !== null) return false;
       inputAt(world, node, { kind: 'stop' }, world.nowUs);
@@ -138,6 +139,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
     case 'failedRead': {
       const kind = family === 'failedSync' ? 'sync' : family === 'failedAppend' ? 'append' : 'read';
       disk.failNext.set(kind, 'io');
+      if (!maySpare(troubles, node)) return false;
       tellLine(world, node.name, `will see its next ${kind} fail`);
       return true;
     }
@@ -174,7 +176,10 @@ function blackOut(world: World, troubles: Troubles, hooks: Hooks): boolean {
   const { dice } = world;
   const spared = chance(dice, SITE.pairs, 2, 500_000) ? pick(dice, SITE.pairs, 2, troubles.nodes) : -1;
   const takesPower = chance(dice, SITE.pairs, 2, 500_000);
-  for (const node of troubles.nodes) if (node !== spared) crashActor(world, actorOf(world, node), takesPower, hooks);
+  for (const number of troubles.nodes) {
+    const node = actorOf(world, number);
+    if (number !== spared && maySpare(troubles, node)) crashActor(world, node, takesPower, hooks);
+  }
   return true;
 }
 
@@ -198,8 +203,8 @@ const CRASH_EFFECTS_MAX = 120;
 /** And one in recovery within one of these: in the middle of it, or just behind it. */
 const RECOVERY_EFFECTS_MAX: readonly number[] = [15, 60, 250];
 
-function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: number): boolean {
-  if (node.down !== null || node.effectsLeft !== Number.POSITIVE_INFINITY) return false;
+function planCrash(world: World, troubles: Troubles, node: Actor, takesPower: boolean, effectsMax: number): boolean {
+  if (node.down !== null || node.effectsLeft !== Number.POSITIVE_INFINITY || !maySpare(troubles, node)) return false;
   node.effectsLeft = below(world.dice, SITE.nodeCrash, node.actor, effectsMax);
   node.crashTakesPower = takesPower;
   return true;
@@ -207,6 +212,11 @@ function planCrash(world: World, node: Actor, takesPower: boolean, effectsMax: n
 
 /** And one in an ambush within one of these. */
 const AMBUSH_EFFECTS_MAX: readonly number[] = [3, 12, 60];
+/** Whether a node may go down uncleanly: within the promises not where it alone is known to have everything. */
+function maySpare({ plan, keeper }: Troubles, node: Actor): boolean {
+  return plan.isUnlimited || plan.cluster.nodes === 1 || !isIndispensable(keeper, node);
+}
+
 
 /** A node has taken a step: if it was a rare one, and somebody waits for that, it is not to come far. */
 export function springAmbush(world: World, troubles: Troubles, actor: Actor): void {
@@ -218,7 +228,7 @@ export function springAmbush(world: World, troubles: Troubles, actor: Actor): vo
   const isAnother = chance(dice, SITE.nodeCrash, AMBUSH, 300_000);
   const node = isAnother ? actorOf(world, pick(dice, SITE.nodeCrash, AMBUSH, troubles.nodes)) : actor;
   const takesPower = chance(dice, SITE.nodeCrash, AMBUSH, 400_000);
-  if (!planCrash(world, node, takesPower, pick(dice, SITE.nodeCrash, AMBUSH, AMBUSH_EFFECTS_MAX))) return;
+  if (!planCrash(world, troubles, node, takesPower, pick(dice, SITE.nodeCrash, AMBUSH, AMBUSH_EFFECTS_MAX))) return;
   troubles.struck.set('ambush', (troubles.struck.get('ambush') ?? 0) + 1);
 }
 
@@ -311,7 +321,7 @@ export function troubleStart(world: World, troubles: Troubles, node: Actor): voi
   if (trouble === undefined || !chance(world.dice, SITE.nodeCrash, 1_000 + node.actor, trouble.every * 10_000)) return;
   const takesPower = chance(world.dice, SITE.nodeCrash, 1_000 + node.actor, 500_000);
   const effectsMax = pick(world.dice, SITE.nodeCrash, 1_000 + node.actor, RECOVERY_EFFECTS_MAX);
-  if (!planCrash(world, node, takesPower, effectsMax)) return;
+  if (!planCrash(world, troubles, node, takesPower, effectsMax)) return;
   troubles.struck.set('recoveryCrash', (troubles.struck.get('recoveryCrash') ?? 0) + 1);
 }
 

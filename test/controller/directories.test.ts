@@ -19,6 +19,9 @@ import {
 } from './cluster.ts';
 
 const UNASSIGNED = 'AAAAAAAAAAAAAAAAAAAAAQ';
+const LOST = 'AAAAAAAAAAAAAAAAAAAAAg';
+const INELIGIBLE_REPLICA = 107;
+const ELIGIBLE_LEADERS_NOT_AVAILABLE = 83;
 
 /** Three brokers of two directories each: of broker 2 they are 20 and 21. */
 function three(): [Cluster, number, number, number] {
@@ -160,5 +163,25 @@ describe('a disk that was swapped for an empty one', () => {
     assign(cluster, third, UNASSIGNED);
     assign(cluster, third, third * 10 + 1);
     expect(briefOf(cluster)).toEqual([first, [first], [second, third], [], 0]);
+  });
+});
+
+describe('a replica that its broker calls lost', () => {
+  it('gives up its lead, and comes into sync only once it is in a directory again', () => {
+    const [cluster, first, second, third] = three();
+    expect(assign(cluster, first, LOST)).toBe(0);
+    expect(partitionOf(cluster)).toMatchObject({ leader: second, isr: [second, third], elr: [] });
+    expect(alter(cluster, [first, second, third]).errorCode).toBe(INELIGIBLE_REPLICA);
+    expect(assign(cluster, first, first * 10)).toBe(0);
+    expect(alter(cluster, [first, second, third]).errorCode).toBe(0);
+  });
+
+  it('leads on where it is the last one in sync', () => {
+    const [cluster, first, second, third] = three();
+    fence(cluster, second);
+    fence(cluster, third);
+    expect(partitionOf(cluster).isr).toEqual([first]);
+    expect(assign(cluster, first, LOST)).toBe(ELIGIBLE_LEADERS_NOT_AVAILABLE);
+    expect(partitionOf(cluster)).toMatchObject({ leader: first, isr: [first] });
   });
 });

@@ -8,6 +8,8 @@ import {
   excuseFor,
   excuseNow,
   isCore,
+  isOnlyKnown,
+  noteStray,
   QUORUM,
   quorumBreach,
   sortByExcuse,
@@ -144,11 +146,17 @@ test('a bit that flips outside of batches excuses what follows, but for a value 
   expect(excuseFor(excuses, { checker: 'phantom', log: LOG, node: -1 })).toBeNull();
 });
 
-test('a value that nobody sent there is excused only where bytes of another place were written or read', () => {
+test('a value is excused where it was not sent only if bytes of the log to which it was sent have come there', () => {
   const excuses = woundedOn(1, 2, 3);
-  excuses.strayed.add(OTHER);
-  expect(excuseFor(excuses, { checker: 'phantom', log: LOG, node: -1 })).toBeNull();
-  expect(excuseFor(excuses, { checker: 'phantom', log: OTHER, node: -1 })).toContain('batches of other partitions');
+  noteStray(excuses, LOG, OTHER);
+  noteStray(excuses, OTHER, 'orders-2');
+  const found = { checker: 'phantom', node: -1 };
+  expect(excuseFor(excuses, { ...found, log: OTHER, sentTo: LOG })).toContain(`batches of ${LOG}`);
+  expect(excuseFor(excuses, { ...found, log: 'orders-2', sentTo: LOG })).toContain(`batches of ${LOG}`);
+  // Nobody sent it; it was sent to a log of which nothing has strayed; nothing has come to the log where it was read.
+  expect(excuseFor(excuses, { ...found, log: OTHER })).toBeNull();
+  expect(excuseFor(excuses, { ...found, log: OTHER, sentTo: 'orders-2' })).toBeNull();
+  expect(excuseFor(excuses, { ...found, log: LOG, sentTo: OTHER })).toBeNull();
   expect(lostIn(excuses, OTHER)).toBeNull();
 });
 
@@ -215,4 +223,15 @@ test('complaints are sorted by whether they are excused, each by where it was fo
   expect(bugs).toEqual([complaints[1], complaints[2]]);
   const why = 'the disks of nodes 1, 2 are damaged where orders-0 lies';
   expect(beyond).toEqual([{ complaint: complaints[0], why }]);
+});
+
+test('a disk may go only where another replica is known to have everything, is whole, and stays up', () => {
+  const isUp = (): boolean => true;
+  const known = { isr: [1], elr: [2] };
+  expect(isOnlyKnown(createExcuses(), LOG, known, 1, isUp)).toBe(false);
+  // The third has all of it too, and was shut down uncleanly: nobody knows.
+  expect(isOnlyKnown(createExcuses(), LOG, { isr: [1], elr: [] }, 1, isUp)).toBe(true);
+  expect(isOnlyKnown(createExcuses(), LOG, known, 1, (id) => id !== 2)).toBe(true);
+  expect(isOnlyKnown(woundedOn(2), LOG, known, 1, isUp)).toBe(true);
+  expect(isOnlyKnown(woundedOn(2), LOG, known, 3, isUp)).toBe(false);
 });

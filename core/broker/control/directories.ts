@@ -3,16 +3,19 @@
  *
  * A node has one log directory, and new partitions are put there from the start. But a node whose disk was swapped
  * comes back with an empty directory of another id: until the controller knows that its replicas are in this one, it
- * takes them for lost with the old one, and lets them lead nothing.
+ * takes them for lost with the old one, and lets them lead nothing. A replica whose bytes are damaged is called lost
+ * until it has been mended (`partitions/mending.ts`).
  *
  * One call is under way at a time, for at most ASSIGNED_MAX replicas. What is refused or lost is tried again. The image
  * says when it is done: a partition that is where the image has it is not in `misplaced`. A crash forgets all of it;
  * the next life compares anew.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
+import { DirectoryId } from '../../metadata/describe-topics.ts';
 import type { PartitionImage } from '../../metadata/image.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { RequestOf, ResponseInputOf } from '../../protocol/messages/index.ts';
+import { mendWhole } from '../partitions/mending.ts';
 import { say } from '../say.ts';
 import type { Node, Partition } from '../state.ts';
 import { activeController, type CallOutcome, callController } from './controller-calls.ts';
@@ -46,12 +49,18 @@ export function noteDirectory(node: Node, partition: Partition, { replicas, dire
   const { misplaced } = inSync.directories;
   // Metadata of old versions know no directories.
   const said = directories[replicas.indexOf(nodeId)] ?? directoryId;
-  if (said === directoryId) {
+  if (said === DirectoryId.LOST && partition.mend === null) mendWhole(partition);
+  if (said === wantedOf(node, partition)) {
     if (misplaced.size > 0) misplaced.delete(partition);
     return;
   }
   misplaced.add(partition);
   inSync.isTouched = true;
+}
+
+/** Where the replica is, to the controller. */
+function wantedOf({ directoryId }: Node, { mend }: Partition): string {
+  return mend === null || mend.stage === 'done' ? directoryId : DirectoryId.LOST;
 }
 
 /** Calls the controller if there is something to say and somebody to hear it. */
@@ -65,19 +74,20 @@ export function pumpDirectories(node: Node, env: Env, out: Outbox): void {
   sayAnew(node, out);
   directories.isCalling = true;
   directories.retryAtMs = env.nowMs + RETRY_MS;
-  const body = { brokerId: nodeId, brokerEpoch: lifecycle.epoch, directories: [assigned(node)] };
+  const body = { brokerId: nodeId, brokerEpoch: lifecycle.epoch, directories: assigned(node) };
   callController(node, env, KEY, VERSION, body, { kind: 'directories' }, out);
 }
 
 /** Loudly, once in the life of the node: whatever only the other directory had is not here. */
 function sayAnew({ inSync, folder, directoryId }: Node, out: Outbox): void {
   const { directories } = inSync;
-  if (directories.hasSaid) return;
+  const replicas = [...directories.misplaced].filter(({ mend }) => mend === null).length;
+  if (directories.hasSaid || replicas === 0) return;
   directories.hasSaid = true;
   const fields = new Map<string, string | number>([
     ['folder', folder],
     ['directoryId', directoryId],
-    ['replicas', directories.misplaced.size],
+    ['replicas', replicas],
   ]);
   const text =
     'the cluster knows replicas of this node in another log directory: they begin anew here, and are fetched';
@@ -86,16 +96,22 @@ function sayAnew({ inSync, folder, directoryId }: Node, out: Outbox): void {
 
 type Assigned = RequestOf<typeof KEY>['directories'][number];
 
-function assigned({ directoryId, inSync }: Node): Assigned {
-  const topics = new Map<string, { partitionIndex: number }[]>();
+function assigned(node: Node): Assigned[] {
+  const topics = new Map<string, Map<string, { partitionIndex: number }[]>>();
   let left = ASSIGNED_MAX;
-  for (const { topic, index } of inSync.directories.misplaced) {
+  for (const partition of node.inSync.directories.misplaced) {
     if (left-- === 0) break;
-    const partitions = topics.get(topic.id) ?? [];
-    partitions.push({ partitionIndex: index });
-    topics.set(topic.id, partitions);
+    const id = wantedOf(node, partition);
+    const inDirectory = topics.get(id) ?? new Map<string, { partitionIndex: number }[]>();
+    topics.set(id, inDirectory);
+    const partitions = inDirectory.get(partition.topic.id) ?? [];
+    partitions.push({ partitionIndex: partition.index });
+    inDirectory.set(partition.topic.id, partitions);
   }
-  return { id: directoryId, topics: [...topics].map(([topicId, partitions]) => ({ topicId, partitions })) };
+  return [...topics].map(([id, inDirectory]) => ({
+    id,
+    topics: [...inDirectory].map(([topicId, partitions]) => ({ topicId, partitions })),
+  }));
 }
 
 /** The controller has answered, or cannot be asked. What it has written down is not said again. */

@@ -42,6 +42,7 @@ import {
 } from './fetch-sessions.ts';
 import { blank, fill, refuse } from './fetch-slots.ts';
 import { endpointsOf, missingError, nearerReplica } from './leaders.ts';
+import { toldOf } from './mending.ts';
 import { highWatermarkOf } from './partition-role.ts';
 import { touch } from './partitions.ts';
 import { holdUp, noteRead, noteSent, portionFor } from './throttles.ts';
@@ -85,7 +86,7 @@ export function takeRead(node: Node, partition: Partition, ticket: number, outco
   const { fetch } = slot;
   if (isThrottled(fetch, partition)) noteRead(node, slot.readingBytes, outcome);
   charge(node, slot, -slot.readingBytes);
-  fill(fetch, slot.answer, outcome);
+  fill(fetch, slot.answer, outcome.kind === 'error' ? toldOf(node, partition, outcome) : outcome);
   fetch.pendingReads -= 1;
   // What was read is answered: reading it again for a larger minimum would cost more than another request.
   if (fetch.pendingReads === 0 && fetch.stage === 'reading') finishFetch(node, fetch);
@@ -301,7 +302,7 @@ function readSome(
     if (isThrottled(fetch, partition)) noteSent(node, env, slot.readingBytes);
   } else {
     if (isThrottled(fetch, partition) && outcome.kind !== 'error') noteSent(node, env, outcome.sizeBytes);
-    fill(fetch, slot.answer, outcome);
+    fill(fetch, slot.answer, outcome.kind === 'error' ? toldOf(node, partition, outcome) : outcome);
     readOn(node, partition, slot, outcome);
   }
   return slot;

@@ -23,6 +23,7 @@ import {
   fetcherDeadlineMs,
   follow,
   pumpFetcher,
+  startCut,
   takeFollowedEvent,
   unfollow,
 } from '../../replication/fetcher.ts';
@@ -181,7 +182,9 @@ function noteBrought(node: Node, { responses }: FetchResponse): void {
     const topic = node.topics.byId.get(topicId);
     for (const { partitionIndex, records } of partitions) {
       const partition = topic?.partitions[partitionIndex] ?? null;
-      if (partition === null || partition.followed === null || records === null) continue;
+      if (partition === null || partition.followed === null) continue;
+      if (partition.mend !== null) touch(node, partition);
+      if (records === null) continue;
       partition.appendedBytes += records.length;
       touch(node, partition);
     }
@@ -239,10 +242,28 @@ function call(node: Node, env: Env, event: Call, out: Outbox): void {
   }
 }
 
+/** The log of a followed partition is cut where its damage begins; with `isReset` nothing is kept. */
+export function cutDamaged(
+  node: Node,
+  env: Env,
+  partition: Partition,
+  offset: number,
+  isReset: boolean,
+  out: Outbox,
+): void {
+  const { followed, fetcher } = partition;
+  if (followed === null || fetcher === null) return;
+  const events: FetcherEvent[] = [];
+  startCut(fetcher, followed, offset, isReset, events, true);
+  takeFetcherEvents(node, env, events, out);
+  touchFetcher(node, fetcher);
+}
+
 /** The checkpoints say no more of a partition than `lowered`, durably: its log is cut. */
 export function cutLowered(node: Node, env: Env, partition: Partition, { offset }: Lowered, out: Outbox): void {
   const { followed, fetcher, log } = partition;
   if (followed === null || fetcher === null || log.state !== 'open') return;
+  if (followed.isMending) partition.mends++;
   cutFollowed(fetcher, env, followed, offset, out);
   if (followed.stage !== 'cutting') partition.lowered = null;
   touchFetcher(node, fetcher);

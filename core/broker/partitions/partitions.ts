@@ -39,6 +39,7 @@ import { settleAwaited } from './delete-records.ts';
 import { markCommitted, markWritten, takeRead } from './fetch.ts';
 import { readOn, recountAhead } from './fetch-ahead.ts';
 import { settleInSync } from './in-sync.ts';
+import { settleMend } from './mending.ts';
 import { takeRoleEvent } from './partition-role.ts';
 import { isThrottled } from './throttles.ts';
 import { partitionOpened } from './topics.ts';
@@ -64,6 +65,8 @@ export function createPartition(node: Node, topic: Topic, index: number, config:
     leaderEpoch: -1,
     wantsLead: false,
     lowered: null,
+    mend: null,
+    mends: 0,
     appendedBytes: 0,
     toldEnd: 0,
     isSendThrottled: isThrottled(config.throttled.leading, index, node.nodeId),
@@ -118,9 +121,10 @@ export function wakePartition(node: Node, env: Env, partition: Partition, out: O
 }
 
 /** What a touched partition owes to others before the step ends. */
-export function settlePartition(node: Node, env: Env, partition: Partition): void {
+export function settlePartition(node: Node, env: Env, partition: Partition, out: Outbox): void {
   partition.isTouched = false;
   if (partition.phase === 'gone') return;
+  if (partition.log.damaged.length > 0 || partition.mend !== null) settleMend(node, env, partition, out);
   const { leader, log } = partition;
   let leaderMs = Number.POSITIVE_INFINITY;
   if (leader.epoch >= 0) {

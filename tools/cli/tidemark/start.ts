@@ -3,6 +3,7 @@ import path from 'node:path';
 import { parseSettings } from '../../../core/config/parse.ts';
 import type { NodeConfig } from '../../../core/config/settings.ts';
 import { EXIT_SOFTWARE, EXIT_USAGE } from '../../../core/lib/exit-codes.ts';
+import { letHeapGrow } from '../../../runtime-real/heap-growth.ts';
 import type { Host, Listening } from '../../../runtime-real/host.ts';
 import { startHost } from '../../../runtime-real/start-node.ts';
 import { type BannerFacts, banner, nextSteps } from './banner.ts';
@@ -39,6 +40,7 @@ export async function start(options: StartOptions): Promise<number> {
   for (const { sentence } of said) logger.say('warn', sentence, NO_FIELDS);
   endOnMistakes(logger);
   const running = stopOnSignals(logger);
+  letHeapGrow();
   const started = await startHost(config, { say: logger.say, disk: 'files', keepsProcessAlive: true, running });
   if (started.kind === 'failed') {
     if (started.exit.code !== 0) return refuse(started.exit.code, [started.exit.reason]);

@@ -1,0 +1,41 @@
+/**
+ * Of which replicas the controller knows that they have all that is committed: those in sync, and those eligible.
+ *
+ * A broker that was shut down uncleanly counts as one that may have lost something until it is in sync again (KIP-966),
+ * whatever its disk holds; its older copies are told from it by nothing else. So where the only replica that is known
+ * loses its disk, or has lost one and the last other is shut down uncleanly, nobody leads until an operator says who:
+ * nothing need be lost, and yet nothing comes back by itself. Within the promises disks are not damaged so far.
+ *
+ * Looks at nodes and at what the newest image says, and changes nothing.
+ */
+import { isOnlyKnown, woundedIn } from '../core/verify/excuses.ts';
+import type { Actor } from './actor.ts';
+import type { Keeper } from './damage.ts';
+import { nodeIdOf, partitionsOn, partOf, refreshImage, topicOf } from './holdings.ts';
+import { nodeOf } from './nodes.ts';
+
+/** Whether no other replica of a log is known to have all of it, and whole, and about to stay up. */
+export function isLastKnown({ excuses, holdings }: Keeper, log: string, node: number): boolean {
+  const { nodes, image } = holdings;
+  const partition = topicOf(holdings, log)?.partitions[partOf(log).partition];
+  return (
+    partition !== undefined && isOnlyKnown(excuses, log, partition, node, (id) => isSteady(nodes[id - 1], image, id))
+  );
+}
+
+/** Whether a node is up in the life that the cluster knows, and nothing that is planned will end it. */
+function isSteady(actor: Actor | undefined, image: Keeper['holdings']['image'], id: number): boolean {
+  const node = actor === undefined ? null : nodeOf(actor);
+  if (actor === undefined || actor.disk === null || node === null || actor.down !== null) return false;
+  if (actor.effectsLeft !== Number.POSITIVE_INFINITY || actor.disk.failNext.size > 0) return false;
+  return node.lifecycle.epoch >= 0 && image?.cluster.brokers.get(id)?.epoch === node.lifecycle.epoch;
+}
+
+/** Whether a replica is wounded, and only this node is known to have what it may have lost. */
+export function isIndispensable(keeper: Keeper, actor: Actor): boolean {
+  const { excuses, holdings } = keeper;
+  if (excuses.wounds.size === 0) return false;
+  refreshImage(holdings);
+  const id = nodeIdOf(actor);
+  return partitionsOn(holdings, id).some((log) => woundedIn(excuses, log).length > 0 && isLastKnown(keeper, log, id));
+}
