@@ -27,6 +27,9 @@ import { generationRecord, subscribedTopicsOf } from './classic-written.ts';
 import type { GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
 
+/** While nobody joins, this much time passes between two looks at least, ms: members may give themselves none. */
+const JOIN_RETRY_MIN_MS = 500;
+
 /** Sees to it that the group is looked at by then at the latest. */
 export function wakeBy(state: GroupState, group: ClassicGroup, atMs: number): void {
   if (atMs < group.deadlineMs) setDeadline(state.deadlines, group, atMs);
@@ -106,7 +109,7 @@ function completeJoin(state: GroupState, work: GroupWork, group: ClassicGroup): 
   }
   if (group.members.size > 0 && !electJoinedLeader(group)) {
     // Only static members are left, and none has come: their sessions end, or one comes.
-    joinBy(state, group, work.nowMs + rebalanceTimeoutMs(group));
+    joinBy(state, group, work.nowMs + Math.max(rebalanceTimeoutMs(group), JOIN_RETRY_MIN_MS));
     return;
   }
   group.joinDeadlineMs = Number.POSITIVE_INFINITY;

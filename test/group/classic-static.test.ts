@@ -157,6 +157,18 @@ describe('a static member', () => {
     expect(stateOf(coordinator)).toBe('PreparingRebalance');
   });
 
+  it('that gives itself no time to join keeps nobody busy while it is away', () => {
+    const coordinator = createCoordinator();
+    const { ids } = settleStatic(coordinator);
+    answered(join(coordinator, { groupInstanceId: 'i0', rebalanceTimeoutMs: 0 }));
+    leave(coordinator, { memberId: ids[1] ?? '', groupInstanceId: 'i1' });
+    // Nobody joins; `advance` holds the coordinator to a bounded number of wakes.
+    advance(coordinator, 9999);
+    expect(stateOf(coordinator)).toBe('PreparingRebalance');
+    advance(coordinator, 1);
+    expect(stateOf(coordinator)).toBe('Empty');
+  });
+
   it('cannot take over an id that was given to a dynamic one', () => {
     const coordinator = createCoordinator();
     const { memberId } = answered(join(coordinator));
