@@ -3,6 +3,7 @@
  *
  * Every name and every value is looked at before anything is refused, so that the operator sees all problems at once.
  */
+import { checkGroupRules } from './group-rules.ts';
 import { FOREIGN_NAMES, FOREIGN_PREFIXES, LATER_NAMES, LATER_PREFIXES } from './kafka-names.ts';
 import { checkQuorumRules, controllerNames, type Fail } from './quorum-rules.ts';
 import type { Setting } from './setting.ts';
@@ -162,6 +163,7 @@ function checkTogether(config: NodeConfig, problems: Problem[]): void {
   }
   checkListeners(config, fail);
   checkQuorumRules(config, fail);
+  checkGroupRules(config, fail);
   const dirs = config['log.dirs'];
   if (new Set(dirs).size !== dirs.length) fail('log.dirs', 'log.dirs names a folder twice.');
 }
