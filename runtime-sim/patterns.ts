@@ -1,4 +1,4 @@
-/** The regular expressions of the simulator: RE2's, by re2js, which is plain JavaScript and the same on every engine. */
+/** The regular expressions of the simulator: RE2, by re2js, which is plain JavaScript and the same on every engine. */
 import { createRequire } from 'node:module';
 
 interface Re2 {

@@ -11,6 +11,7 @@ import type { ConsumerGroup } from './consumer-state.ts';
 import type { GroupAnswerBodies, GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
 
+export { checkConsumerGroup } from './consumer-check.ts';
 export {
   heartbeatConsumerGroup,
   joinConsumerGroup,

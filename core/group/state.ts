@@ -11,7 +11,7 @@ import { assert } from '../lib/assert.ts';
 import { checkHeap, createHeap, type DeadlineHeap, setDeadline } from '../lib/heap.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
 import { type ClassicGroup, checkClassicGroup, createClassicGroup } from './classic-group.ts';
-import { type ConsumerGroup, isSameConsumerGroup } from './consumer.ts';
+import { type ConsumerGroup, checkConsumerGroup, isSameConsumerGroup } from './consumer.ts';
 import type { GroupConfig } from './shapes.ts';
 
 /** A group of either protocol. */
@@ -98,6 +98,7 @@ export function checkGroups(state: GroupState): void {
   for (const [groupId, group] of state.groups) {
     assert(group.groupId === groupId, 'a group is known by its id');
     if (group.kind === 'classic') checkClassicGroup(group);
+    else checkConsumerGroup(group);
   }
 }
 
