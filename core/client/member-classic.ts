@@ -72,16 +72,14 @@ export function isRebalancing({ phase }: ClassicMember): boolean {
 }
 
 /** The owner has done with what it was told last. */
-export function memberDone(member: ClassicMember, env: Env, events: MemberEvent[]): void {
+export function memberDone(member: ClassicMember, events: MemberEvent[]): void {
   assert(member.awaits !== null, 'nothing was to be done');
   const { awaits } = member;
   member.awaits = null;
   if (member.phase === 'completing') {
     if (awaits === 'revoke') takeOver(member, events);
     else if (awaits === 'assign') member.phase = 'stable';
-    return;
   }
-  if (member.phase === 'preparing' && awaits === 'revoke' && member.topics !== null) startJoining(member, env);
 }
 
 /**

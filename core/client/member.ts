@@ -88,7 +88,7 @@ export function whoIs(member: Member): Membership | null {
 
 /** The owner has done with what it was told last. */
 export function done(member: Member, env: Env, events: MemberEvent[]): void {
-  if (member.protocol === 'classic') memberDone(member.classic, env, events);
+  if (member.protocol === 'classic') memberDone(member.classic, events);
   else consumerMemberDone(member.consumer, env, events);
 }
 

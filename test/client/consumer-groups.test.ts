@@ -8,6 +8,7 @@ import { closeConsumer } from '../../core/client/consumer.ts';
 import { commitOffsets } from '../../core/client/consumer-offsets.ts';
 import type { ConsumerOptions } from '../../core/client/consumer-options.ts';
 import { subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
+import { GROUP_DEFAULTS } from '../../core/group/defaults.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
 import { act, areSettled, type Board, type Consuming, crash, fill, newBoard, startConsuming } from './consuming.ts';
@@ -32,7 +33,8 @@ interface Scene {
 
 function scene(partitions = 6, brokers = 2): Scene {
   const toy = createToy({ topics: { t: partitions }, brokers });
-  const groups = addGroups(toy);
+  // Heard of so often, whatever is said too early is heard too.
+  const groups = addGroups(toy, { consumer: { ...GROUP_DEFAULTS.consumer, heartbeatIntervalMs: 500 } });
   return { toy, groups, board: newBoard() };
 }
 

@@ -132,6 +132,23 @@ describe('offsets', () => {
   });
 });
 
+describe('whoever is no member any more', () => {
+  it('stores nothing, even before its owner has taken notice', () => {
+    const world = scene({ autoCommit: false });
+    const { toy, groups, one } = world;
+    fill(partitionOf(toy), 2);
+    settled(world);
+    run(toy, toy.nowMs + 2000, () => one.records.length === 2);
+    one.ackMs = 3000;
+    groups.refusals.set(12, [ErrorCode.UNKNOWN_MEMBER_ID]);
+    run(toy, toy.nowMs + 2000, () => one.events.at(-1)?.kind === 'lost');
+    act(toy, one, (c, e) => commitOffsets(c, e, null, true));
+    run(toy, toy.nowMs + 500);
+    expect(lastOf(one, 'committed')?.error).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+    expect(toy.requests.some(({ apiKey }) => apiKey === 8)).toBe(false);
+  });
+});
+
 describe('where a partition starts', () => {
   it.each(['earliest', 'latest'] as const)('without a committed offset: %s', (reset) => {
     const world = scene({ reset });
@@ -188,6 +205,20 @@ describe('the owner', () => {
     run(toy, toy.nowMs + 2000, () => one.records.length === 8);
     expect(one.records.slice(6).map(({ offset }) => offset)).toEqual([4, 5]);
     act(toy, one, (c) => expect(seek(c, { topic: 't', partition: 7 }, 0)).toBe(false));
+  });
+
+  it('changes its mind while an answer is on its way', () => {
+    const world = scene();
+    const { toy, one } = world;
+    fill(partitionOf(toy), 6);
+    settled(world);
+    run(toy, toy.nowMs + 2000, () => one.records.length === 6);
+    act(toy, one, (c) => seek(c, AT, 'earliest'));
+    run(toy, toy.nowMs + 2000, () => one.consumer.fetcher.calls.values().next().value?.kind === 'locate');
+    one.next.clear();
+    act(toy, one, (c) => seek(c, AT, 5));
+    run(toy, toy.nowMs + 2000);
+    expect(one.records.slice(6).map(({ offset }) => offset)).toEqual([5]);
   });
 
   it('reads partitions of its own choice, commits for a group without members, and is no member', () => {
