@@ -4,8 +4,7 @@
  * Everything that happens is an event in one queue: an answer of a disk, something on the wire, a wake, a trouble, a
  * restart. The loop takes the earliest, moves time there, and steps whoever it is for; the effects of a step are
  * carried out in order, unless the actor's planned crash comes between two of them, and what they lead to is queued.
- * A step takes no time. Every input and every effect goes into the trace's hash; after each step the machine's
- * invariants are checked.
+ * Every input and effect goes into the trace's hash; after each step, which takes no time, invariants are checked.
  *
  * A life of an actor ends by a crash (its process dies), by a power loss (its machine), or by its own exit. Events that
  * were meant for an earlier life are dropped when they come up.
