@@ -142,7 +142,7 @@ function step(world: World, classics: readonly Classic[], one: Mixed): void {
   } else if (one.kind === 'classicLeaves') {
     const member = classics[one.which] as Classic;
     if (groupIn(world) !== null && member.memberId !== '') {
-      ask(world.coordinator, 13, 5, { groupId: 'g', members: [{ memberId: member.memberId }] });
+      ask(world.coordinator, 13, 5, { groupId: 'g', memberId: '', members: [{ memberId: member.memberId }] });
     }
     forget(member);
     member.isIn = false;
