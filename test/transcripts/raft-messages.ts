@@ -29,10 +29,8 @@ export function callText(call: CallEvent): string {
       const asked = call.body.topics[0]?.partitions[0];
       return asked === undefined ? '' : fetchText(asked);
     }
-    case 80:
-    case 81:
-    case 82:
-      return `change of the voters ${call.apiKey}`;
+    default:
+      return `request ${call.apiKey}`;
   }
 }
 
