@@ -217,7 +217,6 @@ function maySpare({ plan, keeper }: Troubles, node: Actor): boolean {
   return plan.isUnlimited || plan.cluster.nodes === 1 || !isIndispensable(keeper, node);
 }
 
-
 /** A node has taken a step: if it was a rare one, and somebody waits for that, it is not to come far. */
 export function springAmbush(world: World, troubles: Troubles, actor: Actor): void {
   const isRare = world.rarity.steps > troubles.rareSteps;

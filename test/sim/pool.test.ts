@@ -50,7 +50,7 @@ async function play(name: string, text: string, isLast: (seed: number) => boolea
     },
   };
   const log = join(folder, `${name}.log`);
-  const options = { scenario: log, durationMs: null, checks: true, isTwice: false };
+  const options = { scenario: log, durationMs: null, checks: true, isTwice: false, isUnlimited: false };
   await playSeeds([1, 2, 3, 4, 5, 6, 7, 8].values(), 2, options, listener, script(name, text));
   return heard;
 }

@@ -29,6 +29,8 @@ export function callText(call: CallEvent): string {
       const asked = call.body.topics[0]?.partitions[0];
       return asked === undefined ? '' : fetchText(asked);
     }
+    default:
+      return `request ${call.apiKey}`;
   }
 }
 
@@ -63,6 +65,10 @@ export function answerText(
       const text = found === undefined ? errorName((response as ResponseOf<1>).errorCode) : fetchedText(found);
       return { to: (request as RequestOf<1>).replicaState.replicaId, text };
     }
+    case 80:
+    case 81:
+    case 82:
+      return { to: -1, text: errorName((response as ResponseOf<80>).errorCode) };
   }
 }
 
