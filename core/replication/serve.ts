@@ -10,9 +10,10 @@ import type { Env } from '../lib/world.ts';
 import { endOffsetForEpoch, type Log } from '../log/log.ts';
 import { writtenEnd } from '../log/settle.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import { fence, fenceEpoch } from './fencing.ts';
 import type { Followed } from './followed.ts';
 import { noteFetch } from './in-sync.ts';
-import { fence, fenceEpoch, type Leader, type Waiter } from './leader.ts';
+import type { Leader, Waiter } from './leader.ts';
 
 /** What a Fetch says of a partition. */
 export interface Asked {

@@ -305,7 +305,7 @@ describe('the consumer protocol', () => {
   it('is served where group.version is finalized', () => {
     const { world, client } = withTopic();
     const joined = world.ask(client, 68, 1, { ...body, subscribedTopicNames: ['orders'] });
-    expect(joined).toMatchObject({ errorCode: 0, memberId: 'm', memberEpoch: 1 });
+    expect(joined).toMatchObject({ errorCode: 0, memberId: 'm', memberEpoch: 2 });
   });
 
   it('is not where the operator leaves it out', () => {

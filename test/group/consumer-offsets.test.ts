@@ -8,7 +8,7 @@ import { advance, ask, type Coordinator, createCoordinator, failOver } from './c
 function fetch(coordinator: Coordinator, memberId: string | null, memberEpoch: number): number {
   const topics = [{ name: 'orders', topicId: 'AAAAAAAAAAAAAAAAAAAAAA', partitionIndexes: [0] }];
   const groups = [{ groupId: 'g', memberId, memberEpoch, topics }];
-  return ask(coordinator, 9, 9, { groupId: '', topics: null, groups, requireStable: false }).groups[0]?.errorCode ?? -1;
+  return ask(coordinator, 9, 9, { groupId: '', topics: [], groups, requireStable: false }).groups[0]?.errorCode ?? -1;
 }
 
 describe('a commit', () => {

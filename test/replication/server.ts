@@ -4,7 +4,7 @@ import type { ReadOutcome } from '../../core/log/types.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { FetchRequest, FetchResponse } from '../../core/protocol/messages/01-fetch.ts';
 import type { ListOffsetsRequest, ListOffsetsResponse } from '../../core/protocol/messages/02-list-offsets.ts';
-import { fence } from '../../core/replication/leader.ts';
+import { fence } from '../../core/replication/fencing.ts';
 import { judgeReplica, noteReplica } from '../../core/replication/serve.ts';
 import { concat } from '../log/world.ts';
 import type { Part, TestNode } from './node.ts';

@@ -12,7 +12,7 @@ import { findTimestamp, latestEpoch, maxTimestamp } from '../../log/log.ts';
 import type { TimestampFound } from '../../log/types.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { ListOffsetsRequest, ListOffsetsResponse } from '../../protocol/messages/02-list-offsets.ts';
-import { fence } from '../../replication/leader.ts';
+import { fence } from '../../replication/fencing.ts';
 import { answer } from '../answers.ts';
 import { missingError } from '../partitions/leaders.ts';
 import { touch } from '../partitions/partitions.ts';

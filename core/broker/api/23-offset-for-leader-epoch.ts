@@ -9,7 +9,7 @@ import type {
   OffsetForLeaderEpochRequest,
   OffsetForLeaderEpochResponse,
 } from '../../protocol/messages/23-offset-for-leader-epoch.ts';
-import { fence } from '../../replication/leader.ts';
+import { fence } from '../../replication/fencing.ts';
 import { answer } from '../answers.ts';
 import { missingError } from '../partitions/leaders.ts';
 import type { Node, Request } from '../state.ts';

@@ -28,8 +28,7 @@ export const ALLOWED: readonly Allowed[] = [
   {
     cases: /^ApiVersions/,
     lines: /Features\.(share|streams|transaction)\.version: \{.*\}, undefined$/,
-    reason:
-      'transactions and groups of other kinds are not served yet; only features that are served are supported or finalized',
+    reason: 'transactions and other kinds of groups are not served yet; only what is served is supported or finalized',
   },
   {
     cases: /^ApiVersions/,
