@@ -74,6 +74,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'pairCut':
     case 'isolation':
     case 'keyCut':
+    case 'answerCut':
     case 'clog':
     case 'narrow':
       return strikeLinks(world, troubles, trouble);
@@ -108,6 +109,7 @@ type NodeFamily = Exclude<
   | 'pairCut'
   | 'isolation'
   | 'keyCut'
+  | 'answerCut'
   | 'clog'
   | 'narrow'
   | 'recoveryCrash'
