@@ -138,9 +138,9 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
     case 'failedSync':
     case 'failedAppend':
     case 'failedRead': {
+      if (!maySpare(troubles, node)) return false;
       const kind = family === 'failedSync' ? 'sync' : family === 'failedAppend' ? 'append' : 'read';
       disk.failNext.set(kind, 'io');
-      if (!maySpare(troubles, node)) return false;
       tellLine(world, node.name, `will see its next ${kind} fail`);
       return true;
     }
@@ -211,13 +211,13 @@ function planCrash(world: World, troubles: Troubles, node: Actor, takesPower: bo
   return true;
 }
 
-/** And one in an ambush within one of these. */
-const AMBUSH_EFFECTS_MAX: readonly number[] = [3, 12, 60];
 /** Whether a node may go down uncleanly: within the promises not where it alone is known to have everything. */
 function maySpare({ plan, keeper }: Troubles, node: Actor): boolean {
   return plan.isUnlimited || plan.cluster.nodes === 1 || !isIndispensable(keeper, node);
 }
 
+/** And one in an ambush within one of these. */
+const AMBUSH_EFFECTS_MAX: readonly number[] = [3, 12, 60];
 
 /** A node has taken a step: if it was a rare one, and somebody waits for that, it is not to come far. */
 export function springAmbush(world: World, troubles: Troubles, actor: Actor): void {
