@@ -115,6 +115,12 @@ export function quorumBreach({ voters, mute, holders, isVoteLost }: VotersScene)
   return isVoteLost ? 'a voter has forgotten whom it voted for, and may be asked again' : null;
 }
 
+/** Whether one that may be asked can be taken out of the voters, and a majority of those that stay may still be asked. */
+export function maySpareVoter({ voters, mute }: VotersScene): boolean {
+  const asked = voters.filter((id) => !mute.includes(id)).length;
+  return asked - 1 >= Math.floor((voters.length - 1) / 2) + 1;
+}
+
 /** The nodes on which a log is wounded. */
 export function woundedIn({ wounds }: Excuses, log: string): readonly number[] {
   return [...(wounds.get(log)?.keys() ?? [])];
