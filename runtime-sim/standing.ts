@@ -89,7 +89,9 @@ export function seeFollower(
   if (lead === undefined) return null;
   const leader = leadingLog(nodes[lead.node - 1], lead, epoch, partition);
   const other = leader === null ? null : lineageOf(lead.node, leader);
-  return judgeFollower(log, epoch, lineageOf(node, own.log), other, lead.most);
+  // A member of the quorum may append and stop leading in one step: then nobody has seen how far its log reached.
+  const most = partition === null ? Number.POSITIVE_INFINITY : lead.most;
+  return judgeFollower(log, epoch, lineageOf(node, own.log), other, most);
 }
 
 function lineageOf(node: number, { start, end, epochs }: Log): Lineage {
