@@ -139,9 +139,16 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
 
 /** Adds one who repeats requests of producers, if the plan has any. */
 export function addRepeater(world: World, observer: Observer, plan: Plan, fromUs: number): void {
-  if (plan.repeatEveryMs === null) return;
-  const options: RepeatingOptions = { observer, bootstrap: bootstrapOf(plan, 0), everyMs: plan.repeatEveryMs };
-  startAt(world, addActor(world, 'repeater', 'client', REPEATING, options), fromUs + 50_000);
+  const { repeatEveryMs, repeatBetweenEveryMs } = plan;
+  const bootstrap = bootstrapOf(plan, 0);
+  if (repeatEveryMs !== null) {
+    const options: RepeatingOptions = { observer, bootstrap, between: null, everyMs: repeatEveryMs };
+    startAt(world, addActor(world, 'repeater', 'client', REPEATING, options), fromUs + 50_000);
+  }
+  if (repeatBetweenEveryMs === null) return;
+  world.network.kept = [];
+  const options = { observer, bootstrap, between: world.network.kept, everyMs: repeatBetweenEveryMs };
+  startAt(world, addActor(world, 'between', 'client', REPEATING, options), fromUs + 50_000);
 }
 
 /** Adds one who moves partitions, if the plan has any. */

@@ -16,6 +16,7 @@ import {
   excuseNow,
   isOneTooMany,
   logName,
+  maySpareVoter,
   noteStray,
   type Placing,
   QUORUM,
@@ -56,6 +57,8 @@ export interface Keeper {
   readonly onlooker: Onlooker;
   /** min.insync.replicas of every topic. */
   readonly inSyncMin: number;
+  /** An operator takes voters out, and adds some. */
+  readonly changesVoters: boolean;
   /** Damages of each node's disk that are in the book. */
   readonly noted: number[];
   /** Complaints that it has heard of. */
@@ -63,9 +66,22 @@ export interface Keeper {
 }
 
 /** Nothing has happened. */
-export function createKeeper(nodes: readonly Actor[], onlooker: Onlooker, inSyncMin: number): Keeper {
+export function createKeeper(
+  nodes: readonly Actor[],
+  onlooker: Onlooker,
+  inSyncMin: number,
+  changesVoters: boolean,
+): Keeper {
   const noted = nodes.map(() => 0);
-  return { excuses: createExcuses(), holdings: createHoldings(nodes), onlooker, inSyncMin, noted, heard: 0 };
+  return {
+    excuses: createExcuses(),
+    holdings: createHoldings(nodes),
+    onlooker,
+    inSyncMin,
+    changesVoters,
+    noted,
+    heard: 0,
+  };
 }
 
 /** Files that have checksums, or are held against files that have. */
@@ -124,7 +140,9 @@ export function wouldExceed(keeper: Keeper, actor: Actor, kind: DamageKind, hit:
   const logs = hit === null ? partitionsOn(keeper.holdings, id) : hit === QUORUM ? [] : [hit];
   if (logs.some((log) => isOneTooMany(excuses, log, id, inSyncMin) || isLastKnown(keeper, log, id))) return true;
   if (hit !== null && hit !== QUORUM) return false;
-  return quorumBreach(votersScene(keeper, id, kind, true)) !== null;
+  const scene = votersScene(keeper, id, kind, true);
+  // An operator who takes a voter out that is there cannot know of a disk that has just gone.
+  return quorumBreach(scene) !== null || (keeper.changesVoters && !maySpareVoter(scene));
 }
 
 /** The disk of a node was replaced, by an empty one or by an older copy. */

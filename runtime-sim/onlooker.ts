@@ -36,6 +36,8 @@ interface Seen {
   start: number;
   end: number;
   highWatermark: number;
+  /** Of what a leader knows of the controller's word; -1 where there is none. */
+  setEpoch: number;
 }
 
 /** What it remembers. */
@@ -82,7 +84,8 @@ export function lookAt(onlooker: Onlooker, history: History, actor: Actor, atUs:
       const { leader, followed, log } = partition;
       const epoch = followed?.leaderEpoch ?? leader.epoch;
       const highWatermark = followed?.highWatermark ?? leader.highWatermark;
-      if (!isNews(onlooker, partition, leader.epoch >= 0, epoch, log, highWatermark)) continue;
+      const setEpoch = leader.inSync?.partitionEpoch ?? -1;
+      if (!isNews(onlooker, partition, leader.epoch >= 0, epoch, log, highWatermark, setEpoch)) continue;
       const sight = { ...sightOf(node, partition, actor.life), atUs };
       const lossy = sight.isLeader ? lossyPartition(onlooker, history, partition) : -1;
       const shown = shownBelow(onlooker, sight, partition.log, sight.epoch);
@@ -100,10 +103,11 @@ function isNews(
   epoch: number,
   { start, end }: { readonly start: number; readonly end: number },
   highWatermark: number,
+  setEpoch = -1,
 ): boolean {
   const last = seen.get(replica);
   if (last === undefined) {
-    seen.set(replica, { isLeader, epoch, start, end, highWatermark });
+    seen.set(replica, { isLeader, epoch, start, end, highWatermark, setEpoch });
     return true;
   }
   const isSame =
@@ -111,9 +115,10 @@ function isNews(
     last.end === end &&
     last.epoch === epoch &&
     last.isLeader === isLeader &&
+    last.setEpoch === setEpoch &&
     last.start === start;
   if (isSame) return false;
-  Object.assign(last, { isLeader, epoch, start, end, highWatermark });
+  Object.assign(last, { isLeader, epoch, start, end, highWatermark, setEpoch });
   return true;
 }
 

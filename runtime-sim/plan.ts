@@ -13,6 +13,7 @@ const ENTITY = {
   settings: 500,
   administration: 700,
   repeating: 750,
+  repeatingBetween: 751,
   moving: 760,
   voting: 770,
   cluster: 800,
@@ -60,6 +61,10 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     cluster,
     partitions: drawn(dice, ENTITY.shape, workload.partitions) + (cluster.nodes > 1 ? RESTING : 0),
     producers,
+    repeatBetweenEveryMs:
+      workload.repeatBetweenEveryMs === undefined
+        ? null
+        : drawn(dice, ENTITY.repeatingBetween, workload.repeatBetweenEveryMs),
     repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
     moveEveryMs: workload.moveEveryMs === undefined ? null : drawn(dice, ENTITY.moving, workload.moveEveryMs),
     changeVotersEveryMs:

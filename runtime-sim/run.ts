@@ -76,7 +76,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
   const nodes = addNodes(world, plan);
   const elections = createElectionNotes(plan.cluster.allowsUnclean);
   const onlooker = createOnlooker(history, elections);
-  const keeper = createKeeper(nodes, onlooker, plan.cluster.inSyncMin);
+  const keeper = createKeeper(nodes, onlooker, plan.cluster.inSyncMin, plan.changeVotersEveryMs !== null);
   const troubles: Troubles = {
     plan,
     nodes: nodes.map(({ actor }) => actor),

@@ -27,6 +27,7 @@ export type Family =
   | 'pairCut'
   | 'isolation'
   | 'keyCut'
+  | 'answerCut'
   | 'clog'
   | 'narrow'
   | 'halfClose'
@@ -131,6 +132,8 @@ export interface WorkloadRange {
   readonly administration?: AdministrationRange;
   /** Between two requests of producers that come a second time, on average, ms; absent for none. */
   readonly repeatEveryMs?: Range;
+  /** The same of requests between nodes. */
+  readonly repeatBetweenEveryMs?: Range;
   /** Between two requests of one who moves partitions, on average, ms; absent for nobody. */
   readonly moveEveryMs?: Range;
   /** Between two changes of the voters by one who makes them, on average, ms; absent for nobody. */
@@ -230,6 +233,8 @@ export interface Plan {
   readonly producers: readonly ProducerPlan[];
   /** Between two requests that come a second time, on average; null for none. */
   readonly repeatEveryMs: number | null;
+  /** The same of requests between nodes; null for none. */
+  readonly repeatBetweenEveryMs: number | null;
   /** Between two moves of partitions, on average; null for none. */
   readonly moveEveryMs: number | null;
   /** Between two changes of the voters, on average; null for none. */

@@ -20,6 +20,7 @@ import {
   judgeClaim,
   judgeQuorumClaim,
   judgeShown,
+  judgeStart,
   type VoterLog,
 } from '../core/verify/durability.ts';
 import { type Complaint, complain, type History, type Send } from '../core/verify/history.ts';
@@ -35,9 +36,21 @@ import {
   type VoteJudge,
 } from '../core/verify/votes.ts';
 import type { Actor } from './actor.ts';
+import { monotonicMs } from './clock.ts';
 import { createScans, type Held, heldOf, heldOfQuorum, keptVote, type Scans } from './held.ts';
 import { nodeOf } from './nodes.ts';
 import type { News } from './onlooker.ts';
+import { isStalled, stalled } from './stalls.ts';
+import {
+  createStanding,
+  type HeldEnd,
+  type Standing,
+  seeDecision,
+  seeFollower,
+  seeKnowledge,
+  seeLead,
+  seeVoters,
+} from './standing.ts';
 
 type Raft = NonNullable<Node['controller']>['quorum']['raft'];
 
@@ -65,6 +78,7 @@ export interface Witness {
   readonly reigns: ReignJudge;
   /** The latest epoch of the quorum before all was well. */
   calmEpoch: number;
+  readonly standing: Standing;
   readonly complained: Set<string>;
 }
 
@@ -80,6 +94,7 @@ export function createWitness(): Witness {
     counted: new Set(),
     reigns: createReignJudge(),
     calmEpoch: -1,
+    standing: createStanding(),
     complained: new Set(),
   };
 }
@@ -110,7 +125,38 @@ export function testify(scene: Scene, actor: Actor, news: readonly News[]): void
     if (!isClaim) holdAgainst(scene, sight);
     else if (partition !== null) claimForPartition(scene, sight, partition);
     else if (raft !== undefined) claimForQuorum(scene, raft, sight);
+    lookAtStanding(scene, actor, { sight, partition }, raft);
+    if (scene.mayLose) continue;
+    note(scene, judgeStart(sight, scene.witness.committed.get(sight.log)?.offset ?? 0));
   }
+}
+
+/** Holds a replica against those that it leads, or follows. */
+function lookAtStanding(scene: Scene, actor: Actor, { sight, partition }: News, raft: Raft | undefined): void {
+  const { witness, nodes, nowUs } = scene;
+  const { standing, image } = witness;
+  const { log, isLeader } = sight;
+  const replica = partition ?? raft;
+  if (replica === undefined || scene.isDamaged(sight.node, log)) return;
+  if (!isLeader) {
+    note(scene, seeFollower(standing, nodes, sight, partition, { log: replica.log, replica }), log);
+    return;
+  }
+  seeLead(standing, sight);
+  if (partition === null) return;
+  const { topic, index } = partition;
+  const decided = image === null ? undefined : topicById(image, topic.id)?.partitions[index];
+  const before = standing.known.get(partition);
+  note(scene, seeKnowledge(standing, sight, partition, decided, heldEndOf(scene)), log);
+  const isSameSet = before?.partitionEpoch === partition.leader.inSync?.partitionEpoch;
+  if (isSameSet || before?.epoch !== sight.epoch || !isStalled(partition, monotonicMs(actor.clock, nowUs))) return;
+  // Whoever waits for it may wait until somebody appends or fetches (KAFKA-13091).
+  const node = nodeOf(actor);
+  if (node !== null) note(scene, stalled(node, partition), log);
+}
+
+function heldEndOf(scene: Scene): HeldEnd {
+  return (node, log, offset) => heldAt(scene, node, log, offset, true)?.end ?? null;
 }
 
 /** A producer that asked for the acknowledgement of all replicas in sync has it. */
@@ -152,6 +198,9 @@ function takeImage(scene: Scene, { image }: Node): void {
       if (earlier === partition) continue;
       const log = logName(topic.name, index, topic.id);
       if (earlier !== undefined) note(scene, judgeJoining(log, earlier, partition, image), log);
+      if (!scene.mayLose) {
+        note(scene, seeDecision(witness.standing, log, earlier, partition, image, heldEndOf(scene)), log);
+      }
       const committed = witness.committed.get(log);
       if (committed === undefined) continue;
       const { node, offset, epoch } = committed;
@@ -272,6 +321,7 @@ function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
     const patienceUs = 1_500 * peers.times.fetchTimeoutMs + LATE_NEWS_US_MAX;
     note(scene, seeReign(witness.reigns, { node, epoch, nowUs, patienceUs }));
   }
+  note(scene, seeVoters(witness.standing, node, raft));
   noteFollowing(scene, node, raft);
   if (campaign === null || raft.role !== 'candidate') return;
   if (!witness.counted.has(`${epoch} ${node} ${node}`)) {

@@ -28,6 +28,8 @@ import { THREE_CALM } from './three-calm.ts';
 import { THREE_CONTROLLER_LOSS } from './three-controller-loss.ts';
 import { THREE_CRASH } from './three-crash.ts';
 import { THREE_DISK_SWAPS } from './three-disk-swaps.ts';
+import { THREE_LATE_MOVES } from './three-late-moves.ts';
+import { THREE_LATE_WORDS } from './three-late-words.ts';
 import { THREE_PARTITIONS } from './three-partitions.ts';
 import { THREE_POOR_WIRE } from './three-poor-wire.ts';
 import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
@@ -69,6 +71,9 @@ export const SCENARIOS: readonly Scenario[] = [
   THREE_SWARM,
   THREE_DISK_SWAPS,
   THREE_POOR_WIRE,
+  THREE_STRAY_WRITES,
+  PARTITIONS_MOVE,
+  VOTERS_COME_AND_GO,
 ];
 
 /**
@@ -87,4 +92,4 @@ export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_STRAY_WRITES, PARTITIONS_MOVE, VOTERS_COME_AND_GO];
+export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_LATE_WORDS, THREE_LATE_MOVES];

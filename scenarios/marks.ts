@@ -35,6 +35,14 @@ export const REQUIRED_MARKS: readonly string[] = [
   'raft.check_quorum',
   'raft.end_quorum_epoch',
   'raft.leader_is_gone',
+  // Partitions move, and arrive; voters come and go; a replica with wrong bytes is fetched anew.
+  'sim.move.begun',
+  'sim.move.ended',
+  'sim.move.leader_left',
+  'raft.voter.added',
+  'raft.voter.removed',
+  'broker.mend.begun',
+  'broker.mend.done',
 ];
 
 /** Marks that a sweep without limits must reach. */
@@ -80,4 +88,9 @@ export const RARE_MARKS: readonly string[] = [
   // A controller was lost with what it was asked; a leader was cut off from all others.
   'broker.call_taken_back',
   'broker.may_be_replaced',
+  // A move was taken back, or turned on its way; a leader voted itself out.
+  'sim.move.cancelled',
+  'sim.move.turned',
+  'sim.move.grown',
+  'raft.voter.removed_leader',
 ];

@@ -108,6 +108,13 @@ function isNewer(one: VoterLog, other: VoterLog): boolean {
   return one.lastEpoch > other.lastEpoch || (one.lastEpoch === other.lastEpoch && one.end > other.end);
 }
 
+/** Where a replica's log begins. */
+export interface Begun {
+  readonly log: string;
+  readonly node: number;
+  readonly start: number;
+}
+
 /** What a follower shows to its readers. */
 export interface Shown {
   readonly log: string;
@@ -133,6 +140,13 @@ export function judgeShown(
   if (own < 0 || epoch < 0 || own === epoch) return null;
   const sentence = `node ${node} shows ${log}@${highWatermark - 1} of epoch ${own}`;
   return complaint('shown-elsewhere', 3, `${sentence}, and committed is one of epoch ${epoch}`);
+}
+
+/** No log begins above what anybody has called committed: what was deleted below that has been there for all. */
+export function judgeStart({ log, node, start }: Begun, committed: number): Complaint | null {
+  if (start <= committed) return null;
+  const sentence = `${log} begins at ${start} on node ${node}, and nobody has called more than ${committed} committed`;
+  return complaint('deleted-early', 1, sentence);
 }
 
 function complaint(checker: string, promise: number, sentence: string): Complaint {

@@ -72,7 +72,7 @@ export interface Excuses {
   flippedUs: number;
   /** Complaints that were excused at the time when they were made, and why. */
   readonly excused: Map<Complaint, string>;
-  /** By log in which lie, or for which were read, bytes that were written for another one: the logs that they are of. */
+  /** By log in which lie, or for which were read, bytes of other ones: which these are. */
   readonly strayed: Map<string, Set<string>>;
   /** Nodes that may believe something false which no checksum covers, and since when. */
   readonly misled: Map<number, number>;
@@ -113,6 +113,12 @@ export function quorumBreach({ voters, mute, holders, isVoteLost }: VotersScene)
     return `${which} are a majority, and none holds all that is committed`;
   }
   return isVoteLost ? 'a voter has forgotten whom it voted for, and may be asked again' : null;
+}
+
+/** Whether a voter that may be asked can be taken out so that a majority of those that stay may still be asked. */
+export function maySpareVoter({ voters, mute }: VotersScene): boolean {
+  const asked = voters.filter((id) => !mute.includes(id)).length;
+  return asked - 1 >= Math.floor((voters.length - 1) / 2) + 1;
 }
 
 /** The nodes on which a log is wounded. */

@@ -143,3 +143,41 @@ export function seeReign(judge: ReignJudge, { node, epoch, nowUs, patienceUs }: 
   const sentence = `node ${node} leads the quorum in epoch ${epoch}, long after epoch ${judge.epoch} has had a leader`;
   return { checker: 'overstays', promise: 6, partition: -1, sentence };
 }
+
+/** What a member takes for the voters, and what its log says. */
+export interface SeenVoters {
+  readonly node: number;
+  readonly epoch: number;
+  /** Each with its directory. */
+  readonly voters: readonly string[];
+  /** Where the record lies that names them; -1 for none that is known. */
+  readonly saidAt: number;
+  readonly logEnd: number;
+  /** The voters that this lead has named before, and where; null for a member that follows. */
+  readonly before: { readonly voters: readonly string[]; readonly saidAt: number } | null;
+  readonly highWatermark: number;
+  /** Where the first batch of a leader's epoch ends. */
+  readonly epochStartNext: number;
+}
+
+/**
+ * The voters are those of the log, and a cut brings back what was before (Raft, section 6). A leader changes one voter
+ * at a time: only once the change before is committed, and something of its own epoch is, for else two majorities need
+ * not have a member in common (Ongaro, 2015).
+ */
+export function judgeVoters(seen: SeenVoters): Complaint | null {
+  const { node, epoch, voters, saidAt, logEnd, before, highWatermark, epochStartNext } = seen;
+  const who = `node ${node} takes [${voters.join(', ')}] for the voters in epoch ${epoch}`;
+  if (saidAt >= logEnd)
+    return complaint('unsaid-voters', `${who}, by a record at ${saidAt}, and its log ends at ${logEnd}`);
+  if (before === null) return null;
+  const come = voters.filter((voter) => !before.voters.includes(voter)).length;
+  const gone = before.voters.filter((voter) => !voters.includes(voter)).length;
+  if (come + gone === 0) return null;
+  if (come + gone > 1)
+    return complaint('changed-too-early', `${who}, of [${before.voters.join(', ')}]: more than one changes`);
+  if (highWatermark < epochStartNext)
+    return complaint('changed-too-early', `${who}, and has committed nothing of that epoch`);
+  if (before.saidAt < highWatermark) return null;
+  return complaint('changed-too-early', `${who}, and those before, named at ${before.saidAt}, are not committed`);
+}

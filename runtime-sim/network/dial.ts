@@ -94,6 +94,7 @@ export function dial(
     idleMs: listening.idleMs,
     isOpen: true,
   });
+  end.port = event.port;
   other.peer = end.end;
   end.peer = other.end;
   // Nothing may arrive at the dialling end before it knows that it is connected.

@@ -10,6 +10,7 @@ import { below, between, chance, type Dice, SITE } from '../dice.ts';
 import { connect, dial, dialled, failDial, listen } from './dial.ts';
 import { flipParts } from './flip.ts';
 import {
+  answersTo,
   type Delivery,
   deliverTo,
   dropEnd,
@@ -17,6 +18,7 @@ import {
   hostOf,
   isCut,
   isKeyCut,
+  type KeptRequest,
   type Network,
   type NetworkDue,
   type NetworkEvent,
@@ -53,6 +55,7 @@ export function submitNetwork(
     case 'send':
       if (end.state !== 'open' && end.state !== 'connecting') return;
       if (network.keyCuts.length > 0) markCut(network, end, effect.parts);
+      if (network.kept !== null) keepRequest(network, network.kept, end, effect.parts);
       for (const part of effect.parts) {
         if (part.length === 0) continue;
         end.queue.push(part);
@@ -79,14 +82,43 @@ export function submitNetwork(
   }
 }
 
-/** Notes that a request which was just sent is cut off by its key. Who dialled asks, one request with each send. */
+/** The key of a request that was just sent; -1 for none. Who dialled asks, one request with each send. */
+function keyOf(end: End, [first]: readonly Uint8Array[]): number {
+  if (end.connection > 0 || first === undefined || first.length < API_KEY_END) return -1;
+  return ((first[API_KEY_END - 2] as number) << 8) | (first[API_KEY_END - 1] as number);
+}
+
+/** Notes that a request which was just sent is cut off by its key, or whatever comes back from now on. */
 function markCut(network: Network, end: End, parts: readonly Uint8Array[]): void {
   const peer = network.ends.get(end.peer);
-  const [first] = parts;
-  if (peer === undefined || end.connection > 0 || first === undefined || first.length < API_KEY_END) return;
-  const apiKey = ((first[API_KEY_END - 2] as number) << 8) | (first[API_KEY_END - 1] as number);
+  const apiKey = keyOf(end, parts);
+  if (peer === undefined || apiKey < 0) return;
   if (isKeyCut(network, end.actor, peer.actor, apiKey)) end.cutKey = apiKey;
+  const answers = answersTo(apiKey);
+  if (isKeyCut(network, peer.actor, end.actor, answers)) peer.cutKey = answers;
 }
+
+/** Keeps a request of one node to another, a few of each key that they repeat: the newest ones. */
+function keepRequest(network: Network, kept: KeptRequest[], end: End, parts: readonly Uint8Array[]): void {
+  const peer = network.ends.get(end.peer);
+  const apiKey = keyOf(end, parts);
+  if (peer === undefined || end.port < 0 || !REPEATED_KEYS.includes(apiKey)) return;
+  // Clients fetch too: nodes are the machines that listen.
+  if (hostOf(network, end.actor).listening.size === 0) return;
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  kept.push({ host: hostOf(network, peer.actor).name, port: end.port, bytes });
+  if (kept.length > KEPT_MAX) kept.shift();
+}
+
+/** Requests of nodes that may come late: Vote, BeginQuorumEpoch, EndQuorumEpoch, AlterPartition, BrokerHeartbeat. */
+const REPEATED_KEYS: readonly number[] = [52, 53, 54, 56, 63];
+/** Requests that are kept to be repeated. */
+const KEPT_MAX = 60;
 
 /** A request begins with its length and its key. Bytes. */
 const API_KEY_END = 6;

@@ -67,6 +67,8 @@ export interface End {
   forgottenBy: number;
   /** The key of a request in the queue that is cut off by it; -1 for none. */
   cutKey: number;
+  /** Of the listener that was dialled; -1 where nobody was. */
+  port: number;
   isPaused: boolean;
   /** Items of the wire that arrived while paused: the first so many of `wire`. */
   held: number;
@@ -149,6 +151,13 @@ export interface KeyCut {
   readonly apiKey: number;
 }
 
+/** A request between nodes that is to come once more. */
+export interface KeptRequest {
+  readonly host: string;
+  readonly port: number;
+  readonly bytes: Uint8Array;
+}
+
 /** The network of one run. Actors are indexes of `hosts`. */
 export interface Network {
   readonly hosts: Host[];
@@ -163,6 +172,8 @@ export interface Network {
   readonly clogs: Map<number, number>;
   /** By direction: how many bytes of one connection get through in a ms. */
   readonly narrows: Map<number, number>;
+  /** What nodes have asked each other, as far as somebody wants to repeat it; null where nobody does. */
+  kept: KeptRequest[] | null;
   /** What arrived at a cut, to be tried again when it is healed. */
   stalled: NetworkEvent[];
   /** Bits that are to flip. */
@@ -187,6 +198,7 @@ export function createNetwork(): Network {
     keyCuts: [],
     clogs: new Map(),
     narrows: new Map(),
+    kept: null,
     stalled: [],
     flips: [],
     flipped: [],
@@ -222,7 +234,15 @@ export function isCut(network: Network, from: number, to: number): boolean {
   return network.cut.size > 0 && network.cut.has(directionKey(from, to));
 }
 
-/** Whether requests of this key do not get through in this direction. */
+/** What is cut off in the place of requests of a key where it is the answers to them, on their way back. */
+export function answersTo(apiKey: number): number {
+  return ANSWERS + apiKey;
+}
+
+/** Above every key. */
+const ANSWERS = 65_536;
+
+/** Whether requests of this key, or `answersTo` it, do not get through in this direction. */
 export function isKeyCut({ keyCuts }: Network, from: number, to: number, apiKey: number): boolean {
   const direction = directionKey(from, to);
   return keyCuts.some((one) => one.direction === direction && one.apiKey === apiKey);
@@ -254,6 +274,7 @@ export function makeEnd(
     isSentDue: false,
     forgottenBy: -1,
     cutKey: -1,
+    port: -1,
     isPaused: false,
     held: 0,
     idleMs: options.idleMs,

@@ -3,7 +3,16 @@
  */
 import { below, between, chance, type Dice, SITE } from '../dice.ts';
 import { splitParts } from './flow.ts';
-import { directionKey, dropEnd, type End, hostOf, type Network, type NetworkDue, putOnWire } from './network.ts';
+import {
+  answersTo,
+  directionKey,
+  dropEnd,
+  type End,
+  hostOf,
+  type Network,
+  type NetworkDue,
+  putOnWire,
+} from './network.ts';
 
 /** Lets nothing through from one actor to another until `heal`. */
 export function cut(network: Network, from: number, to: number): void {
@@ -13,6 +22,11 @@ export function cut(network: Network, from: number, to: number): void {
 /** Lets requests of one API through no more, from one actor to another, until `heal`. */
 export function cutKey(network: Network, from: number, to: number, apiKey: number): void {
   network.keyCuts.push({ direction: directionKey(from, to), apiKey });
+}
+
+/** Lets the answers to requests of one API through no more, from whom was asked to whoever asked, until `heal`. */
+export function cutAnswers(network: Network, from: number, to: number, apiKey: number): void {
+  network.keyCuts.push({ direction: directionKey(to, from), apiKey: answersTo(apiKey) });
 }
 
 /** Makes everything from one actor to another take longer by `meanUs` on average, until `heal`. */

@@ -74,6 +74,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'pairCut':
     case 'isolation':
     case 'keyCut':
+    case 'answerCut':
     case 'clog':
     case 'narrow':
       return strikeLinks(world, troubles, trouble);
@@ -108,6 +109,7 @@ type NodeFamily = Exclude<
   | 'pairCut'
   | 'isolation'
   | 'keyCut'
+  | 'answerCut'
   | 'clog'
   | 'narrow'
   | 'recoveryCrash'
@@ -137,9 +139,9 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
     case 'failedSync':
     case 'failedAppend':
     case 'failedRead': {
+      if (!maySpare(troubles, node)) return false;
       const kind = family === 'failedSync' ? 'sync' : family === 'failedAppend' ? 'append' : 'read';
       disk.failNext.set(kind, 'io');
-      if (!maySpare(troubles, node)) return false;
       tellLine(world, node.name, `will see its next ${kind} fail`);
       return true;
     }
@@ -210,12 +212,13 @@ function planCrash(world: World, troubles: Troubles, node: Actor, takesPower: bo
   return true;
 }
 
-/** And one in an ambush within one of these. */
-const AMBUSH_EFFECTS_MAX: readonly number[] = [3, 12, 60];
 /** Whether a node may go down uncleanly: within the promises not where it alone is known to have everything. */
 function maySpare({ plan, keeper }: Troubles, node: Actor): boolean {
   return plan.isUnlimited || plan.cluster.nodes === 1 || !isIndispensable(keeper, node);
 }
+
+/** And one in an ambush within one of these. */
+const AMBUSH_EFFECTS_MAX: readonly number[] = [3, 12, 60];
 
 /** A node has taken a step: if it was a rare one, and somebody waits for that, it is not to come far. */
 export function springAmbush(world: World, troubles: Troubles, actor: Actor): void {

@@ -3,12 +3,13 @@
  *
  * pairCut: silence between two nodes, both ways or one; both are heard by the others. isolation: one node hears none of
  * the others, or none hears it, or both; sometimes so with clients too. keyCut: requests of one API do not get from a
- * node to the others, nor what follows them on their connections. clog: everything from one node to another takes its
- * time, or both ways. narrow: few bytes get through in a second on each connection from one node to another.
+ * node to the others, nor what follows them on their connections. answerCut: they do, and their answers do not. clog:
+ * everything from one node to another takes its time, or both ways. narrow: few bytes get through in a second on each
+ * connection from one node to another.
  */
 import { around, below, chance, pick, SITE } from '../dice.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
-import { clog, cut, cutKey, heal, healSome, narrow } from '../network/trouble.ts';
+import { clog, cut, cutAnswers, cutKey, heal, healSome, narrow } from '../network/trouble.ts';
 import type { TroublePlan } from '../scenario.ts';
 import { actorOf, queueNetwork, tellLine, type World } from '../world.ts';
 import { endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
@@ -39,15 +40,10 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
       cutOff(world, from, [...others, ...clients], directions);
       break;
     }
-    case 'keyCut': {
-      const apiKey = pick(dice, SITE.pairs, 4, KEYS);
-      for (const to of others) {
-        cutKey(world.network, from, to, apiKey);
-        directions.push(directionKey(from, to));
-      }
-      tellLine(world, actorOf(world, from).name, `gets no request of key ${apiKey} through to other nodes`);
+    case 'keyCut':
+    case 'answerCut':
+      cutByKey(world, from, others, family === 'answerCut', directions);
       break;
-    }
     case 'clog': {
       const to = pick(dice, SITE.pairs, 5, others);
       const meanUs = pick(dice, SITE.pairs, 5, CLOGS_US);
@@ -77,6 +73,24 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
   const us = around(dice, SITE.pairs, 6, pick(dice, SITE.pairs, 6, LASTS_US));
   endLater(world, troubles, { kind: 'links', directions }, us);
   return true;
+}
+
+/** Lets requests of one API through to nobody, or the answers to them. */
+function cutByKey(
+  world: World,
+  from: number,
+  others: readonly number[],
+  areAnswers: boolean,
+  directions: number[],
+): void {
+  const apiKey = pick(world.dice, SITE.pairs, areAnswers ? 9 : 4, KEYS);
+  for (const to of others) {
+    if (areAnswers) cutAnswers(world.network, from, to, apiKey);
+    else cutKey(world.network, from, to, apiKey);
+    directions.push(areAnswers ? directionKey(to, from) : directionKey(from, to));
+  }
+  const what = areAnswers ? 'hears no answer of other nodes to requests' : 'gets no request through to other nodes';
+  tellLine(world, actorOf(world, from).name, `${what} of key ${apiKey}`);
 }
 
 /** Cuts a machine off from others, both ways or one. */

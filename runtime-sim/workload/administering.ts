@@ -226,7 +226,7 @@ function describeConfigs(state: Administering, env: Env, topic: string): void {
   operate(state, env, topic, { kind: 'describeConfigs' }, { kind: 'describeConfigs', ...resource, names: [] });
 }
 
-/** Finds out where a partition ends; what is below some offset before that goes then. */
+/** Finds out where a partition ends; what is below some offset goes then, mostly before that end. */
 function cutSomewhere(state: Administering, env: Env, topic: string, count: number): void {
   const partition = jitter(state.dice, count);
   const slot = slotOf(state.options.observer, topic, partition);
@@ -238,7 +238,8 @@ function cut(state: Administering, env: Env, slot: number, end: number): void {
   const { observer } = state.options;
   const named = observer.history.partitions[slot];
   if (named === undefined || end <= 0) return;
-  const offset = jitter(state.dice, 4) === 0 ? end : Math.max(1, end - jitter(state.dice, 40));
+  const past = jitter(state.dice, 4) === 0 ? Math.max(0, jitter(state.dice, 24) - 12) : -jitter(state.dice, 40);
+  const offset = Math.max(1, end + past);
   const startUs = observer.time.nowUs;
   const one: CutRecords = { partition: slot, offset, startUs, doneUs: -1, lowWatermark: -1, isUnsure: false };
   observer.history.cuts.push(one);

@@ -1,7 +1,10 @@
 /**
- * Late duplicates: requests of producers that were answered long ago arrive once more, byte by byte, on a connection of
- * their own, as from a proxy or a kernel that had kept them. Whoever has appended a batch must know it again, across
- * crashes and in another leader, for as long as the producer may live.
+ * Late duplicates: requests of producers, or of nodes to each other, that were answered long ago arrive once more, byte
+ * by byte, on a connection of their own, as from a proxy or a kernel that had kept them. Whoever has appended a batch
+ * must know it again, across crashes and in another leader, for as long as the producer may live.
+ *
+ * What nodes have asked each other the network keeps: votes, heartbeats, in-sync sets. Whoever gets one a second time
+ * may do nothing that is not right by then.
  *
  * Producers leave their Produce requests with the observer. Only one whose records were all acknowledged by all in-sync
  * replicas, of an idempotent producer, to a topic that stays, is repeated: whatever it appends then is a duplicate, and
@@ -14,6 +17,7 @@ import { decodeRequest, peekRequest } from '../../core/protocol/codec.ts';
 import type { Codecs } from '../../core/protocol/compression.ts';
 import { readRecords } from '../../core/protocol/records.ts';
 import { asAnyMachine } from '../actor.ts';
+import type { KeptRequest } from '../network/network.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import type { Observer } from './observer.ts';
 import { decodeValue } from './values.ts';
@@ -22,6 +26,8 @@ import { decodeValue } from './values.ts';
 export interface RepeatingOptions {
   readonly observer: Observer;
   readonly bootstrap: readonly Address[];
+  /** What is repeated, each to whom it was for; null for what producers have sent, to any node. */
+  readonly between: readonly KeptRequest[] | null;
   /** Between two repetitions, on average. */
   readonly everyMs: number;
 }
@@ -100,7 +106,7 @@ function step(state: Repeating, env: Env, input: Input, out: Outbox): void {
       return;
     case 'frame':
       if (input.connection !== connection) return;
-      env.reached('sim.repeated');
+      env.reached(options.between === null ? 'sim.repeated' : 'sim.repeated.between');
       out.push({ kind: 'close', connection, abort: false });
       end(state);
       return;
@@ -117,14 +123,19 @@ function end(state: Repeating): void {
   state.untilMs = Number.POSITIVE_INFINITY;
 }
 
+function addressBytes(address: Address | KeptRequest | undefined): Uint8Array | undefined {
+  return address !== undefined && 'bytes' in address ? address.bytes : undefined;
+}
+
 /** Takes any of the requests, unless one is on its way or this one may not be repeated yet, or ever. */
 function begin(state: Repeating, env: Env, out: Outbox): void {
   const { dice, options } = state;
-  const { observer, bootstrap } = options;
+  const { observer, bootstrap, between } = options;
   if (state.bytes !== null) return;
-  const bytes = observer.requests[jitter(dice, observer.requests.length)];
-  const address = bootstrap[jitter(dice, bootstrap.length)];
-  if (bytes === undefined || address === undefined || !mayRepeat(observer, env.codecs, bytes)) return;
+  const address = between === null ? bootstrap[jitter(dice, bootstrap.length)] : between[jitter(dice, between.length)];
+  const bytes = addressBytes(address) ?? observer.requests[jitter(dice, observer.requests.length)];
+  if (bytes === undefined || address === undefined) return;
+  if (between === null && !mayRepeat(observer, env.codecs, bytes)) return;
   state.bytes = bytes;
   state.untilMs = env.nowMs + ANSWER_MAX_MS;
   state.connection -= 1;

@@ -122,6 +122,20 @@ describe('an administrator', () => {
     expect(scene.ask({ kind: 'deleteTopic', topic: 'a' }).error).toBe(0);
   });
 
+  it('moves a partition, takes a move back, and lists what is on its way', () => {
+    const scene = new Scene();
+    scene.ask(create());
+    const { nodeId } = scene.world.node;
+    const move = (replicas: readonly number[] | null) =>
+      scene.ask({ kind: 'movePartition', topic: 'a', partition: 0, replicas });
+    expect(move([nodeId])).toMatchObject({ error: 0, unsureAttempts: 0 });
+    expect(move([nodeId + 1])).toMatchObject({ error: ErrorCode.INVALID_REPLICA_ASSIGNMENT });
+    expect(move(null)).toMatchObject({ error: ErrorCode.NO_REASSIGNMENT_IN_PROGRESS });
+    const listed = scene.ask({ kind: 'listMoves', topic: 'a', partitions: [0] });
+    expect(listed).toMatchObject({ error: 0, result: { moving: [] } });
+    expect(scene.ask({ kind: 'describeTopic', topic: 'a' }).result.partitions?.[0]?.replicas).toEqual([nodeId]);
+  });
+
   it('takes the absence of a topic for an answer, not for an error of the moment', () => {
     const scene = new Scene();
     for (const kind of ['describeTopic', 'deleteTopic'] as const) {

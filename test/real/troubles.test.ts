@@ -10,7 +10,7 @@ import { FAMILIES } from '../../tools/troubles/plan.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRAM = join(ROOT, 'dist/tools/troubles/troubles.js');
-const SEED = 1607;
+const SEED = 7894;
 const ARGUMENTS = ['--seed', String(SEED), '--for', '45s', '--fresh', '--json'];
 /** On a slow machine a trouble may be passed over, because the one before has not ended. */
 const FAMILIES_MIN = FAMILIES.length - 2;

@@ -6,6 +6,7 @@ import {
   judgeClaim,
   judgeQuorumClaim,
   judgeShown,
+  judgeStart,
   type VoterLog,
 } from '../../core/verify/durability.ts';
 
@@ -83,4 +84,9 @@ test('a follower shows what a leader has called committed, and no other record',
   expect(judgeShown(shown, 7, 3)?.checker).toBe('shown-early');
   expect(judgeShown(shown, 10, 4)?.checker).toBe('shown-elsewhere');
   expect(judgeShown({ ...shown, epoch: -1 }, 10, 4)).toBeNull();
+});
+
+test('a log that begins above what is committed is told', () => {
+  expect(judgeStart({ log: 'orders-0', node: 2, start: 8 }, 8)).toBeNull();
+  expect(judgeStart({ log: 'orders-0', node: 2, start: 9 }, 8)?.checker).toBe('deleted-early');
 });

@@ -9,6 +9,7 @@ import {
   excuseNow,
   isCore,
   isOnlyKnown,
+  maySpareVoter,
   noteStray,
   QUORUM,
   quorumBreach,
@@ -234,4 +235,11 @@ test('a disk may go only where another replica is known to have everything, is w
   expect(isOnlyKnown(createExcuses(), LOG, known, 1, (id) => id !== 2)).toBe(true);
   expect(isOnlyKnown(woundedOn(2), LOG, known, 1, isUp)).toBe(true);
   expect(isOnlyKnown(woundedOn(2), LOG, known, 3, isUp)).toBe(false);
+});
+
+test('where voters are taken out, a disk may go only if one more voter can be spared', () => {
+  const five = { ...VOTERS, voters: [1, 2, 3, 4, 5] };
+  expect(maySpareVoter({ ...five, mute: [5] })).toBe(true);
+  // Of the four that stay two would be silent.
+  expect(maySpareVoter({ ...five, mute: [4, 5] })).toBe(false);
 });

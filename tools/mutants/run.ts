@@ -166,7 +166,8 @@ function chosen({ dir, only, json, all }: Flags): Mutant[] {
   const mutants = readMutants(dir);
   const names = only?.split(',');
   const isLeftOut = ({ missed, slow }: Mutant): boolean => missed !== null || (slow !== null && all !== true);
-  const wanted = mutants.filter((one) => names?.includes(one.name) ?? !isLeftOut(one));
+  const named = names?.flatMap((name) => mutants.filter((one) => one.name === name));
+  const wanted = named ?? mutants.filter((one) => !isLeftOut(one));
   if (wanted.length === 0) throw new Error(`there is no mutant in ${dir}, or none of that name`);
   if (names !== undefined || json === true) return wanted;
   for (const one of mutants) {

@@ -5,6 +5,7 @@
 import { createHistory, type History } from '../../core/verify/history.ts';
 import { type Loop, startLoop } from '../../runtime-real/sdk/loop.ts';
 import type { AnyMachine } from '../../runtime-sim/actor.ts';
+import { isMovingDone, MOVING, type MovingOptions } from '../../runtime-sim/workload/moving.ts';
 import { createObserver, type Observer } from '../../runtime-sim/workload/observer.ts';
 import { PRODUCING, type ProducingOptions } from '../../runtime-sim/workload/producing.ts';
 import { isReadingDone, READING, type ReadingOptions } from '../../runtime-sim/workload/reading.ts';
@@ -24,6 +25,7 @@ type Bootstrap = ProducingOptions['producer']['bootstrap'];
 const REQUEST_TIMEOUT_MS = 3_000;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const VALUE_BYTES_MAX = 1_500;
+const MOVE_EVERY_MS = 400;
 
 /** An observer of these partitions, by the machine's clock. */
 export function observe(topics: ReadonlyMap<string, number>): Observer {
@@ -95,7 +97,39 @@ export function startReading(
   return startClient(READING, options, seed);
 }
 
-function startClient(machine: AnyMachine, options: unknown, seed: number): RunningClient {
+/** Starts a process that moves the partitions of a topic about. Asked to stop, it puts them back, and is done then. */
+export function startMoving(
+  observer: Observer,
+  bootstrap: Bootstrap,
+  topic: { readonly name: string; readonly partitions: number; readonly replicas: number },
+  seed: number,
+): RunningClient {
+  const options: MovingOptions = {
+    observer,
+    constant: topic.name,
+    partitions: topic.partitions,
+    nodes: topic.replicas,
+    replicas: topic.replicas,
+    replicasMin: topic.replicas - 1,
+    everyMs: MOVE_EVERY_MS,
+    admin: {
+      clientId: `moving-${seed}`,
+      bootstrap,
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: REQUEST_TIMEOUT_MS,
+      attemptsMax: 2,
+      retryBackoffMs: 50,
+    },
+  };
+  return startClient(MOVING, options, seed, isMovingDone);
+}
+
+function startClient(
+  machine: AnyMachine,
+  options: unknown,
+  seed: number,
+  isDone: (state: unknown) => boolean = isReadingDone,
+): RunningClient {
   const state = machine.create(options);
   const loop: Loop = startLoop({
     step: (env, input, out) => machine.step(state, env, input, out),
@@ -105,7 +139,7 @@ function startClient(machine: AnyMachine, options: unknown, seed: number): Runni
   loop.act((env, out) => machine.step(state, env, { kind: 'start', seed }, out));
   return {
     stop: () => loop.act((env, out) => machine.step(state, env, { kind: 'stop' }, out)),
-    isDone: () => isReadingDone(state),
+    isDone: () => isDone(state),
     close: () => loop.close(),
   };
 }

@@ -12,7 +12,7 @@ import type { Observer } from '../../runtime-sim/workload/observer.ts';
 import { ask, askPartitions } from '../peers/ask.ts';
 import { pause } from '../peers/process.ts';
 import { mountSmall, unmount } from './arena.ts';
-import { observe, type RunningClient, startProducing, startReading } from './clients.ts';
+import { observe, type RunningClient, startMoving, startProducing, startReading } from './clients.ts';
 import { createDaemons, type Daemon } from './cluster.ts';
 import type { Network } from './network.ts';
 import { type EpisodePlan, type Family, type Trouble, troubleText } from './plan.ts';
@@ -55,6 +55,9 @@ const TOPICS = new Map([
   ['flow', 3],
 ]);
 const REPLICAS = 3;
+/** Its partitions are moved about; the others stay where they are. */
+const MOVED_TOPIC = 'flow';
+const MOVED_MS_MAX = 90_000;
 const SMALL_BYTES = 96 * 1024 * 1024;
 const READY_MS_MAX = 180_000;
 const WARM_MS = 1_500;
@@ -84,6 +87,7 @@ export async function playEpisode(plan: EpisodePlan, options: EpisodeOptions): P
       note(sentence);
       accuse(history, 'node', 6, sentence);
     },
+    move: (ms) => move(observer, daemons, plan.seed, ms),
   };
   const lateness = watchLateness();
   let result: EpisodeResult;
@@ -170,6 +174,21 @@ async function act(
     return { silentMs, healedMs, struck: countsOf(troubles) };
   } finally {
     for (const client of clients) await client.close();
+  }
+}
+
+/** An operator moves the partitions of one topic, and puts them back, which takes as long as the troubles let it. */
+async function move(observer: Observer, daemons: readonly Daemon[], seed: number, forMs: number): Promise<void> {
+  const bootstrap = daemons.map(({ host, port }) => ({ host, port }));
+  const topic = { name: MOVED_TOPIC, partitions: TOPICS.get(MOVED_TOPIC) ?? 0, replicas: REPLICAS };
+  const mover = startMoving(observer, bootstrap, topic, seed + Math.floor(performance.now()));
+  try {
+    await pause(forMs);
+    mover.stop();
+    if (await until(() => mover.isDone(), MOVED_MS_MAX)) return;
+    accuse(observer.history, 'not-moved', 6, `partitions had not arrived ${MOVED_MS_MAX} ms after they were sent home`);
+  } finally {
+    await mover.close();
   }
 }
 

@@ -28,6 +28,8 @@ export const FAMILIES = [
   'isolate',
   /** The file system of a node has no room left. */
   'full',
+  /** An operator moves the partitions of a topic about: fewer replicas, in another order; then back again. */
+  'move',
 ] as const;
 /** One of them. */
 export type Family = (typeof FAMILIES)[number];
@@ -83,6 +85,7 @@ const SHAPES: ReadonlyMap<Family, Shape> = new Map([
   ['cutOneWay', { weight: 3, shortMs: 500, longMs: 6_000, nodes: 2, moreMs: 0 }],
   ['isolate', { weight: 2, shortMs: 500, longMs: 6_000, nodes: 1, moreMs: 0 }],
   ['full', { weight: 2, shortMs: 500, longMs: 4_000, nodes: 1, moreMs: 500 }],
+  ['move', { weight: 3, shortMs: 1_000, longMs: 10_000, nodes: 0, moreMs: 0 }],
 ]);
 const GAP_MS_MIN = 300;
 const GAP_MS_MAX = 4_000;
@@ -145,5 +148,6 @@ function pick<T>(dice: Jitter, from: readonly T[]): T {
 /** A trouble for people. */
 export function troubleText({ family, atMs, forMs, nodes }: Trouble): string {
   const between = family === 'cutOneWay' ? ' → ' : ', ';
-  return `${(atMs / 1000).toFixed(1)} s: ${family} ${nodes.join(between)} for ${(forMs / 1000).toFixed(1)} s`;
+  const whom = nodes.length === 0 ? 'partitions' : nodes.join(between);
+  return `${(atMs / 1000).toFixed(1)} s: ${family} ${whom} for ${(forMs / 1000).toFixed(1)} s`;
 }

@@ -16,6 +16,8 @@ export interface Struck {
   /** Notes what happened, for the story. */
   readonly say: (line: string) => void;
   readonly complain: (sentence: string) => void;
+  /** Moves partitions for so long, and puts them back. */
+  readonly move: (forMs: number) => Promise<void>;
 }
 
 const FILLER = 'filler';
@@ -68,6 +70,8 @@ export async function strike(struck: Struck, trouble: Trouble): Promise<void> {
     case 'full':
       for (const daemon of daemons) await fill(struck, daemon, forMs);
       return;
+    case 'move':
+      return struck.move(forMs);
   }
 }
 
