@@ -25,10 +25,10 @@ const ERRORS = [
 ];
 
 const KINDS: readonly (readonly [string, Partial<ConsumerOptions>, number])[] = [
-  ['range', { assignors: ['range'] }, 25],
-  ['sticky and round-robin, of which the group chooses', { assignors: ['sticky', 'roundrobin'] }, 15],
-  ['cooperative-sticky', { assignors: ['cooperative-sticky'] }, 25],
-  ['the consumer protocol', { groupProtocol: 'consumer' }, 25],
+  ['range', { assignors: ['range'] }, 8],
+  ['sticky and round-robin, of which the group chooses', { assignors: ['sticky', 'roundrobin'] }, 6],
+  ['cooperative-sticky', { assignors: ['cooperative-sticky'] }, 10],
+  ['the consumer protocol', { groupProtocol: 'consumer' }, 10],
 ];
 
 function mishap(toy: Toy, apiKey: number): Mishap {
