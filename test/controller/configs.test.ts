@@ -263,13 +263,13 @@ describe('UpdateFeatures', () => {
   it('finalizes levels that every node supports, and none of a request with one that cannot be', () => {
     const cluster = one();
     expect(update(cluster, 'eligible.leader.replicas.version', 0, 2)).toEqual([0, null]);
-    expect([...cluster.controller.image.features.keys()]).toEqual(['metadata.version']);
+    expect([...cluster.controller.image.features.keys()]).toEqual(['metadata.version', 'group.version']);
     const pair = [
       { feature: 'eligible.leader.replicas.version', maxVersionLevel: 1, upgradeType: 1, allowDowngrade: false },
       { feature: 'foo', maxVersionLevel: 1, upgradeType: 1, allowDowngrade: false },
     ];
     expect(ask(cluster, 57, 2, { featureUpdates: pair }).errorCode).toBe(95);
-    expect(cluster.controller.image.features.size).toBe(1);
+    expect(cluster.controller.image.features.size).toBe(2);
     expect(update(cluster, 'kraft.version', 1, 1)).toEqual([0, null]);
   });
 
