@@ -137,12 +137,13 @@ function lookAtStanding(scene: Scene, actor: Actor, { sight, partition }: News, 
   const { standing, image } = witness;
   const { log, isLeader } = sight;
   const replica = partition ?? raft;
+  // Whoever leads gives out what it has, damaged or not.
+  if (isLeader) seeLead(standing, sight);
   if (replica === undefined || scene.isDamaged(sight.node, log)) return;
   if (!isLeader) {
     note(scene, seeFollower(standing, nodes, sight, partition, { log: replica.log, replica }), log);
     return;
   }
-  seeLead(standing, sight);
   if (partition === null) return;
   const { topic, index } = partition;
   const decided = image === null ? undefined : topicById(image, topic.id)?.partitions[index];
