@@ -181,6 +181,21 @@ describe('a partition that moves', () => {
     expect(foldersAt(cluster, 1)).toEqual(['-delete']);
   });
 
+  test('comes and goes before what it had is deleted: each time its folder gets a name of its own', () => {
+    const cluster = placed([1]);
+    expect(send(cluster, 1, ['a'])).toBe(0);
+    for (const id of [2, 1, 2, 1]) {
+      move(cluster, [id], 3);
+      untilAt(cluster, [id]);
+    }
+    expect(foldersAt(cluster, 1)).toEqual(['', '-delete', '-delete']);
+    expect(foldersAt(cluster, 2)).toEqual(['-delete', '-delete']);
+    expect(read(cluster, 1)).toEqual(['0:0=a']);
+    cluster.pass(61_000);
+    expect(foldersAt(cluster, 1)).toEqual(['']);
+    expect(foldersAt(cluster, 2)).toEqual([]);
+  });
+
   test('is set aside by a node that was dead when it left, and fetched anew when it comes again', () => {
     const cluster = placed([1, 2]);
     expect(send(cluster, 1, ['a'])).toBe(0);
@@ -195,6 +210,13 @@ describe('a partition that moves', () => {
     move(cluster, [1, 2]);
     cluster.until(() => partitionAt(cluster, 1)?.leader.inSync?.isr.length === 2);
     expect(partitionAt(cluster, 2)?.log.end).toBe(2);
+    cluster.kill(2);
+    cluster.until(() => cluster.node(1).image.cluster.brokers.get(2)?.fenced === true);
+    move(cluster, [1]);
+    untilAt(cluster, [1]);
+    cluster.start(2);
+    cluster.until(() => cluster.world(2).isReady);
+    expect(foldersAt(cluster, 2)).toEqual(['-stray', '-stray']);
   });
 });
 

@@ -377,6 +377,7 @@ export class ToyWorld {
         return file === undefined ? 'notFound' : { kind: 'loaded', bytes: file.bytes.slice(), ...asked };
       case 'rename':
         if (file === undefined && !this.folders.has(path)) return 'notFound';
+        if (this.folders.has(effect.to)) return 'io';
         shapes.moveAll(this.files, path, effect.to);
         if (this.folders.delete(path)) this.folders.add(effect.to);
         return { kind: 'changed', ...asked };

@@ -58,6 +58,8 @@ export interface BootFolders {
   /** Partitions to open, the next at the end. */
   readonly toOpen: Partition[];
   opening: number;
+  /** Names of folders that were set aside: they stay. */
+  readonly strays: Set<string>;
   /** Names of folders of deleted topics: they go once no line is about them. */
   readonly deleted: string[];
   /** Folder names whose checkpoint lines are about an earlier topic, and whether the image has the name again. */
@@ -68,13 +70,23 @@ export interface BootFolders {
 
 /** Nothing found yet. */
 export function createBootFolders(): BootFolders {
-  return { found: [], next: 0, toOpen: [], opening: 0, deleted: [], stale: new Map(), takenOver: EMPTY_IMAGE };
+  return {
+    found: [],
+    next: 0,
+    toOpen: [],
+    opening: 0,
+    strays: new Set(),
+    deleted: [],
+    stale: new Map(),
+    takenOver: EMPTY_IMAGE,
+  };
 }
 
 /** Says what each name in the log directory is: the folders of logs at rest need nothing more. */
 export function sortEntries(boot: Boot, out: Outbox): void {
   const { folders } = boot;
   for (const { name, isFolder } of boot.entries) {
+    if (name.endsWith('-stray')) folders.strays.add(name);
     if (!isFolder || name === METADATA_FOLDER || name.endsWith('-stray')) continue;
     const parsed = parseFolderName(name);
     if (parsed !== null) {
@@ -253,7 +265,9 @@ function setAside(node: Node, boot: Boot, folder: Folder, out: Outbox): void {
     out.push({ kind: 'remove', path: from, owner, ticket: ask(node, boot, 'removed') });
     return;
   }
-  const name = setAsideName(folder.topic, folder.partition, folder.topicId ?? ZERO_UUID, 'stray');
+  const { strays } = boot.folders;
+  const name = setAsideName(folder.topic, folder.partition, folder.topicId ?? ZERO_UUID, 'stray', strays);
+  strays.add(name);
   const fields = new Map([
     ['folder', folder.name],
     ['now', name],

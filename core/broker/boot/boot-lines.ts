@@ -77,6 +77,8 @@ export function purgeLines(node: Node, boot: Boot, out: Outbox): void {
   }
 }
 
+const NONE_TAKEN: ReadonlySet<string> = new Set();
+
 /** Which lines are not about what the image has under their names. */
 function findStale(node: Node, boot: Boot): void {
   const { found, deleted, stale } = boot.folders;
@@ -90,7 +92,7 @@ function findStale(node: Node, boot: Boot): void {
       const isWanted = image?.partitions[parsed.partition]?.replicas.includes(node.nodeId) === true;
       const id = ids.get(name);
       if (isWanted && (id === image?.id || id === null)) continue;
-      const setAside = setAsideName(parsed.topic, parsed.partition, ZERO_UUID, 'delete');
+      const setAside = setAsideName(parsed.topic, parsed.partition, ZERO_UUID, 'delete', NONE_TAKEN);
       const wasDeleted = setAsides.has(setAside.slice(0, setAside.lastIndexOf('.')));
       // A lost folder keeps its offsets, so that none is given out twice, unless the log could not begin there.
       const isLost = isWanted && id === undefined && !wasDeleted && isConsistent(boot, name);

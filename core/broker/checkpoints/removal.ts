@@ -39,6 +39,8 @@ export interface Removal extends Timed {
   /** The name of the folder. */
   readonly name: string;
   readonly from: string;
+  /** The name under which it is set aside. */
+  readonly asideName: string;
   /** Where it is set aside; `from` itself where a full disk refused the rename. */
   to: string;
   readonly files: readonly number[];
@@ -77,6 +79,8 @@ export function beginRemoval(node: Node, env: Env, partition: Partition, out: Ou
   const { log, topic, index } = partition;
   const name = partitionName(topic.name, index);
   const hasLog = partition.phase === 'log';
+  const asideName = setAsideName(topic.name, index, topic.id, 'delete', node.topics.asideNames);
+  node.topics.asideNames.add(asideName);
   const removal: Removal = {
     kind: 'removal',
     deadlineMs: Number.POSITIVE_INFINITY,
@@ -84,7 +88,8 @@ export function beginRemoval(node: Node, env: Env, partition: Partition, out: Ou
     owner: hasLog ? log.owner : nextOwner(node.ids),
     name,
     from: log.folder,
-    to: `${node.folder}/${setAsideName(topic.name, index, topic.id, 'delete')}`,
+    asideName,
+    to: `${node.folder}/${asideName}`,
     files: log.segments
       .flatMap(({ logFile, indexFile, timeFile }) => [logFile, indexFile, timeFile])
       .filter((file) => file !== 0),
@@ -103,13 +108,30 @@ export function beginRemoval(node: Node, env: Env, partition: Partition, out: Ou
   if (removal.awaited.size === 0) goOn(node, env, removal, out);
 }
 
-/** The name of a folder that is set aside, as Kafka makes it: the topic's name is cut where it would be too long. */
-export function setAsideName(topic: string, partition: number, id: string, why: 'delete' | 'stray'): string {
+/**
+ * The name of a folder that is set aside, as Kafka makes it: the topic's name is cut where it would be too long. A
+ * replica that comes back and goes again may find that its last folder still has the name: the next number is taken.
+ */
+export function setAsideName(
+  topic: string,
+  partition: number,
+  id: string,
+  why: 'delete' | 'stray',
+  taken: ReadonlySet<string>,
+): string {
   const bytes = new Uint8Array(UUID_BYTES);
   uuidToBytes(id, bytes, 0);
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  const tail = `-${partition}.${hex}-${why}`;
-  return topic.slice(0, NAME_MAX - tail.length) + tail;
+  const view = new DataView(bytes.buffer);
+  const first = view.getUint32(UUID_BYTES - 4);
+  let name = '';
+  for (let turn = 0; turn <= taken.size; turn++) {
+    view.setUint32(UUID_BYTES - 4, first + turn);
+    const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+    const tail = `-${partition}.${hex}-${why}`;
+    name = topic.slice(0, NAME_MAX - tail.length) + tail;
+    if (!taken.has(name)) break;
+  }
+  return name;
 }
 
 /** Takes an answer of the disk: to the removal, or to what its log had asked. */
@@ -152,6 +174,7 @@ function goOn(node: Node, env: Env, removal: Removal, out: Outbox): void {
       break; // They ask nothing themselves.
     case 'removing':
       node.machines.delete(removal.owner);
+      node.topics.asideNames.delete(removal.asideName);
       break;
   }
 }

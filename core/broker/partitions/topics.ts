@@ -72,6 +72,8 @@ export interface Topics extends Timed {
   retryAtMs: number;
   /** Folder names that a removed partition still has, and the new partition that waits for the name. */
   readonly leaving: Map<string, Partition | null>;
+  /** Names that folders have which were set aside to be deleted. */
+  readonly asideNames: Set<string>;
 }
 
 /** No topics. */
@@ -99,6 +101,7 @@ export function createTopics(owner: number, config: NodeConfig): Topics {
     retries: [],
     retryAtMs: Number.POSITIVE_INFINITY,
     leaving: new Map(),
+    asideNames: new Set(),
   };
 }
 
