@@ -8,6 +8,7 @@ import {
   type PeerCall,
   type PeerOutcome,
   type Purpose,
+  renewPeers,
   stepPeers,
   wakePeers,
 } from '../../core/broker/control/peers.ts';
@@ -16,6 +17,7 @@ import { crc32c } from '../../core/lib/crc32c.ts';
 import { createHeap, earliestMs } from '../../core/lib/heap.ts';
 import { createIds } from '../../core/lib/ids.ts';
 import type { Effect, Env, NetworkInput } from '../../core/lib/world.ts';
+import type { BrokerImage, ClusterImage } from '../../core/metadata/image.ts';
 import { encodeResponse, peekRequest } from '../../core/protocol/codec.ts';
 import type { ResponseInputOf } from '../../core/protocol/messages/index.ts';
 import { realCodecs } from '../../runtime-real/codecs.ts';
@@ -161,5 +163,26 @@ describe('a call to another node', () => {
       [2, 'closed'],
     ]);
     expect(earliestMs(node.deadlines)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('goes over a new connection once its node has begun another life, unless something is asked over the old', () => {
+    const config = { 'controller.listener.names': ['C'], 'controller.quorum.bootstrap.servers': [] };
+    const life = (incarnationId: string): ClusterImage => {
+      const broker = { id: 2, incarnationId, endPoints: [{ name: 'P', ...TO, securityProtocol: 0 }] };
+      return { brokers: new Map([[2, broker as unknown as BrokerImage]]), controllers: new Map() };
+    };
+    Object.assign(node, { config, controller: null, image: { cluster: life('new') } });
+    call(1);
+    const connection = connects()[0]?.connection ?? 0;
+    comeUp(connection);
+    renewPeers(node, life('old'), life('new'), out);
+    frame(connection, HEARTBEAT, 1, answered);
+    expect(outcomes()).toMatchObject([[1, { response: {} }]]);
+    renewPeers(node, life('new'), life('new'), out);
+    expect(out.filter(({ kind }) => kind === 'close')).toEqual([]);
+    renewPeers(node, life('old'), life('new'), out);
+    expect(out.filter(({ kind }) => kind === 'close')).toEqual([{ kind: 'close', connection, abort: false }]);
+    call(2);
+    expect(connects()).toHaveLength(2);
   });
 });

@@ -393,9 +393,8 @@ export class ToyWorld {
       case 'syncFolder':
         return this.folders.has(path) ? { kind: 'changed', ...asked } : 'notFound';
       case 'list':
-        return this.folders.has(path)
-          ? { kind: 'listed', entries: shapes.entriesOf(this.files, this.folders, path), ...asked }
-          : 'notFound';
+        if (!this.folders.has(path)) return 'notFound';
+        return { kind: 'listed', entries: shapes.entriesOf(this.files, this.folders, path), ...asked };
     }
   }
 }

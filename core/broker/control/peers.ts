@@ -32,8 +32,9 @@ import { setDeadline, type Timed } from '../../lib/heap.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { ProtocolError } from '../../lib/protocol-error.ts';
 import type { Env, NetworkInput, Outbox } from '../../lib/world.ts';
+import type { ClusterImage } from '../../metadata/image.ts';
 import type { ApiKey, RequestInputOf } from '../../protocol/messages/index.ts';
-import type { Address } from '../addresses.ts';
+import { type Address, brokerAddress, controllerAddress } from '../addresses.ts';
 import type { Node, Request } from '../state.ts';
 import { answerPeerCall } from './peer-answers.ts';
 
@@ -298,6 +299,36 @@ export function settlePeers(node: Node, env: Env, out: Outbox): boolean {
   node.peers.outcomes = [];
   for (const { caller, outcome } of outcomes) answerPeerCall(node, env, caller, outcome, out);
   return true;
+}
+
+/**
+ * Nodes have begun another life, as the images say. A connection on which nothing is asked may be of the life before,
+ * whose end nobody heard of where the power was lost: the next call would be lost with it. It is made anew instead.
+ */
+export function renewPeers(node: Node, before: ClusterImage, after: ClusterImage, out: Outbox): void {
+  const renewed = (ids: Lives, was: Lives): number[] =>
+    [...ids.values()].filter(({ id, incarnationId }) => isOtherLife(was.get(id), incarnationId)).map(({ id }) => id);
+  const addresses = [
+    ...renewed(after.brokers, before.brokers).map((id) => brokerAddress(node, id)),
+    ...renewed(after.brokers, before.brokers).map((id) => controllerAddress(node, id)),
+    ...renewed(after.controllers, before.controllers).map((id) => controllerAddress(node, id)),
+  ];
+  for (const address of addresses) if (address !== null) closeIdle(node.peers, peerKey(address), out);
+  if (addresses.length > 0) remind(node);
+}
+
+type Lives = ReadonlyMap<number, { readonly id: number; readonly incarnationId: string }>;
+
+function isOtherLife(was: { readonly incarnationId: string } | undefined, incarnationId: string): boolean {
+  return was !== undefined && was.incarnationId !== incarnationId;
+}
+
+function closeIdle({ lines }: Peers, key: string, out: Outbox): void {
+  for (const { channel, waiting } of lines.values()) {
+    const peer = channel.peers.get(key);
+    if (peer === undefined || peer.inFlight.length > 0 || waiting.has(key)) continue;
+    closePeer(channel, key, out, []);
+  }
 }
 
 /** Closes all connections, once what was handed to them is sent: the node stops. */

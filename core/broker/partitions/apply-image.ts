@@ -10,6 +10,7 @@ import type { MetadataDelta } from '../../metadata/draft.ts';
 import type { TopicDelta } from '../../metadata/draft-topics.ts';
 import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../../metadata/image.ts';
 import { mapValues } from '../../metadata/sharded-map.ts';
+import { renewPeers } from '../control/peers.ts';
 import { noteBrokers, noteTopics } from '../groups/image-changes.ts';
 import { say } from '../say.ts';
 import type { Node, Topic } from '../state.ts';
@@ -34,6 +35,7 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
   if (delta.before.cluster !== delta.after.cluster) {
     brokersChanged(node);
     noteBrokers(node, delta.before, delta.after);
+    renewPeers(node, delta.before.cluster, delta.after.cluster, out);
   }
   const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
   if (isOfBrokers) applyBrokerConfig(node, env);
@@ -56,6 +58,7 @@ export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox
   if (before.cluster !== view.cluster) {
     brokersChanged(node);
     noteBrokers(node, before, view);
+    renewPeers(node, before.cluster, view.cluster, out);
   }
   applyBrokerConfig(node, env);
   for (const config of mapValues(view.configs)) sayIdle(node, config, out);
