@@ -165,7 +165,7 @@ describe('a call to another node', () => {
     expect(earliestMs(node.deadlines)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('goes over a new connection once its node has begun another life, unless something is asked over the old', () => {
+  test('goes over a new connection once its node has begun another life, unless something is being asked', () => {
     const config = { 'controller.listener.names': ['C'], 'controller.quorum.bootstrap.servers': [] };
     const life = (incarnationId: string): ClusterImage => {
       const broker = { id: 2, incarnationId, endPoints: [{ name: 'P', ...TO, securityProtocol: 0 }] };
