@@ -104,11 +104,6 @@ const ALLOWED: readonly Allowed[] = [
     reason: 'what is acknowledged is synced here by default',
   },
   {
-    command: /entity-type groups$/,
-    lines: /./,
-    reason: 'groups are not served yet',
-  },
-  {
     command: /^broker-api-versions/,
     lines: /^\w+\(\d+\): (UNSUPPORTED|\d)/,
     reason: 'only what is served is advertised; versions are compared elsewhere',
