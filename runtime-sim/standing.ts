@@ -86,12 +86,11 @@ export function seeFollower(
   followed.set(own.replica, { epoch, end });
   if (before?.epoch !== epoch || end <= before.end) return null;
   const lead = leads.get(`${log} ${epoch}`);
-  if (lead === undefined) return null;
+  // Who has led may have appended and stopped leading in one step: nobody has seen how far its log reached then.
+  if (lead === undefined || lead.node === node) return null;
   const leader = leadingLog(nodes[lead.node - 1], lead, epoch, partition);
   const other = leader === null ? null : lineageOf(lead.node, leader);
-  // A member of the quorum may append and stop leading in one step: then nobody has seen how far its log reached.
-  const most = partition === null ? Number.POSITIVE_INFINITY : lead.most;
-  return judgeFollower(log, epoch, lineageOf(node, own.log), other, most);
+  return judgeFollower(log, epoch, lineageOf(node, own.log), other, lead.most);
 }
 
 function lineageOf(node: number, { start, end, epochs }: Log): Lineage {
