@@ -112,6 +112,11 @@ function takePartition(fetcher: Fetcher, env: Env, followed: Followed, answer: A
   const { epoch, endOffset } = answer.divergingEpoch;
   if (endOffset >= 0) {
     env.reached('replication.diverging');
+    if (followed.standsDown) {
+      env.reached('replication.diverging.damaged');
+      delay(fetcher, env, followed);
+      return;
+    }
     const offset = divergingCut(followed.log, epoch, endOffset);
     startCut(fetcher, followed, offset, isBelowLog(followed.log, offset), sinks.events);
     return;

@@ -44,6 +44,8 @@ export interface Followed {
   isReset: boolean;
   /** It is cut because what follows is damaged here, and the leader has it. */
   isMending: boolean;
+  /** Its bytes are damaged and it still counts as in sync: what its epochs say is not believed, and nothing is cut. */
+  standsDown: boolean;
   /** What was asked last when out of range. */
   asked: 'latest' | 'earliest';
   /**
@@ -85,6 +87,7 @@ export function createFollowed(options: FollowOptions): Followed {
     cutTo: -1,
     isReset: false,
     isMending: false,
+    standsDown: false,
     asked: 'latest',
     throttled: 'no',
     retryAtMs: Infinity,

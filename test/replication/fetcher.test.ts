@@ -232,6 +232,19 @@ describe('an answer', () => {
     expect(mine.highWatermark).toBe(0);
   });
 
+  it('that a log diverges is not believed where damage hides its epochs, as long as it counts as in sync', () => {
+    const [mine] = followed as [Followed];
+    take(one(), [answerOf(0, { records: batch(0) })]);
+    synced(mine);
+    mine.standsDown = true;
+    const diverging = answerOf(0, { divergingEpoch: { epoch: 3, endOffset: 0 } });
+    expect(take(one(), [diverging])).toEqual([]);
+    expect([mine.stage, mine.log.end]).toEqual(['waiting', 1]);
+    mine.standsDown = false;
+    nowMs = 1020;
+    expect(take(one(), [diverging])).toEqual([{ kind: 'lower', followed: mine, offset: 0, isReset: false }]);
+  });
+
   it('that is an error concerns its partition only, which is tried again soon', () => {
     take(one(), [answerOf(0, { errorCode: ErrorCode.UNKNOWN_LEADER_EPOCH }), answerOf(1, { records: batch(0) })]);
     expect(followed.map(({ stage }) => stage)).toEqual(['waiting', 'syncing']);

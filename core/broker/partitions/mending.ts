@@ -4,10 +4,11 @@
  * Theory of operation. A checksum that does not hold below what was synced is no torn tail: the record was there, and
  * others have it. So the replica stands down before anything is touched. It tells the controller that it has lost its
  * log directory (KIP-858: the assignment LOST), which takes it out of the in-sync set, gives its lead to another, and
- * lets it neither lead nor come into sync. Then its log is cut where the damage begins, and fetched from the leader.
- * Once it is sound, and has all that it had before and all that its leader calls committed, it names its directory
- * again (`control/directories.ts`) and comes into sync like any other. While it has less than it had, the leader
- * believes it to have more: that is why it may not come into sync before.
+ * lets it neither lead nor come into sync. Until then nothing is cut, whatever the leader makes of its epochs, some of
+ * which the damage may hide: it still counts as one that has all. Then its log is cut where the damage begins, and
+ * fetched from the leader. Once it is sound, and has all that it had before and all that its leader calls committed, it
+ * names its directory again (`control/directories.ts`) and comes into sync like any other. While it has less than it
+ * had, the leader believes it to have more: that is why it may not come into sync before.
  *
  * Readers of damaged offsets are told to ask again, of whoever leads then.
  *
@@ -50,6 +51,7 @@ export function settleMend(node: Node, env: Env, partition: Partition, out: Outb
   if (mend === null) return;
   const isLost = image.directories[image.replicas.indexOf(node.nodeId)] === DirectoryId.LOST;
   if (mend.stage === 'standingDown') standDown(node, partition, mend, image, isLost);
+  if (partition.followed !== null) partition.followed.standsDown = partition.mend?.stage === 'standingDown';
   if (mend.stage === 'fetching' && log.damaged.length > 0) mend.stage = 'cutting';
   if (mend.stage === 'cutting') cut(node, env, partition, mend, out);
   if (mend.stage === 'fetching' && isMended(partition, mend)) {
