@@ -25,12 +25,13 @@ import {
   updateMember,
 } from './classic-group.ts';
 import { completeIfAllJoined, prepareRebalance, rebalanceOrComplete, touch, wakeBy } from './classic-rebalance.ts';
-import { groupIdError, isStorable, memberError } from './classic-sync.ts';
-import { generationRecord, newGroupRecord, ownBytes } from './classic-written.ts';
+import { memberError } from './classic-sync.ts';
+import { distinctProtocols, generationRecord, newGroupRecord } from './classic-written.ts';
 import { consumerState, consumerTombstones, joinConsumerGroup } from './consumer.ts';
 import { newMemberId } from './member-ids.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type Group, type GroupState, groupOf } from './state.ts';
+import { groupIdError, isStorable } from './texts.ts';
 
 /** A new member whose JoinGroup waits is given up after this time, ms: it cannot say that it is alive. */
 const NEW_MEMBER_TIMEOUT_MS = 5 * 60_000;
@@ -78,14 +79,14 @@ export function joinGroup(state: GroupState, work: GroupWork, waiter: number, ca
 
 /** What is wrong with the call, whatever the group. */
 function callError(state: GroupState, { body, clientId }: GroupCallOf<'joinGroup'>): number {
-  const { sessionTimeoutMs, groupInstanceId, protocolType, protocols } = body;
+  const { sessionTimeoutMs, memberId, groupInstanceId, protocolType, protocols } = body;
   const { sessionTimeoutMinMs, sessionTimeoutMaxMs } = state.config;
   const idError = groupIdError(body.groupId);
   if (idError !== ErrorCode.NONE) return idError;
   if (sessionTimeoutMs < sessionTimeoutMinMs || sessionTimeoutMs > sessionTimeoutMaxMs) {
     return ErrorCode.INVALID_SESSION_TIMEOUT;
   }
-  const texts = [clientId, groupInstanceId ?? '', protocolType, ...protocols.map(({ name }) => name)];
+  const texts = [clientId, memberId, groupInstanceId ?? '', protocolType, ...protocols.map(({ name }) => name)];
   return texts.every(isStorable) ? ErrorCode.NONE : ErrorCode.INVALID_REQUEST;
 }
 
@@ -103,13 +104,7 @@ function beginGroup(state: GroupState, work: GroupWork, groupId: string, found: 
 
 function createJoin(waiter: number, call: GroupCallOf<'joinGroup'>): Join {
   const { body, apiVersion } = call;
-  const protocols: MemberProtocol[] = [];
-  const names = new Set<string>();
-  for (const { name, metadata } of body.protocols) {
-    if (names.has(name)) continue;
-    names.add(name);
-    protocols.push({ name, metadata: ownBytes(metadata) });
-  }
+  const protocols = distinctProtocols(body.protocols);
   // Version 0 has one time-out for both.
   const rebalanceTimeoutMs = apiVersion === 0 ? body.sessionTimeoutMs : body.rebalanceTimeoutMs;
   return { waiter, call, body, protocols, rebalanceTimeoutMs };
