@@ -26,7 +26,7 @@ import {
 } from './classic-group.ts';
 import { completeIfAllJoined, prepareRebalance, rebalanceOrComplete, touch, wakeBy } from './classic-rebalance.ts';
 import { memberError } from './classic-sync.ts';
-import { distinctProtocols, generationRecord, newGroupRecord } from './classic-written.ts';
+import { distinctProtocols, generationRecord, generationSize, newGroupRecord } from './classic-written.ts';
 import { consumerState, consumerTombstones, joinConsumerGroup } from './consumer.ts';
 import { newMemberId } from './member-ids.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
@@ -250,7 +250,7 @@ function replaceStatic(
   renew(work, group, member, join);
   if (group.state === 'PreparingRebalance') {
     completeIfAllJoined(state, work, group);
-  } else if (group.state === 'Stable' && selectProtocol(group) === group.protocolName) {
+  } else if (group.state === 'Stable' && selectProtocol(group) === group.protocolName && isWritable(state, group)) {
     work.records.push(generationRecord(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES));
     const isLeader = group.leaderId === memberId;
     const canSkip = join.call.apiVersion >= SKIP_SINCE;
@@ -260,9 +260,14 @@ function replaceStatic(
       : { leaderId: formerLeaderId, skipsAssignment: false, namesMembers: false };
     answerJoin(work, group, member, joined(group, memberId, said));
   } else {
-    // The leader may have been told of the former member: its assignment would miss the new one.
+    // The leader may have been told of the former member: its assignment would miss the new one. A generation that
+    // its record cannot hold is not gone on with.
     prepareRebalance(state, work, group);
   }
+}
+
+function isWritable({ config }: GroupState, group: ClassicGroup): boolean {
+  return generationSize(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES) <= config.recordSizeMax;
 }
 
 /** The same member under another id, at its place among the members. */

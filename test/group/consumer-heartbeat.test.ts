@@ -39,6 +39,16 @@ describe('a heartbeat that makes no sense', () => {
     expect(coordinator.state.groups.size).toBe(0);
   });
 
+  it('is refused if what comes of it is more than one batch of the log, and changes nothing', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    const a = joinAs(coordinator, 'a');
+    const subscribedTopicNames = Array.from({ length: 1_000 }, (_, i) => `topic-${i}`);
+    const refused = say(coordinator, { ...JOIN, memberId: 'b', subscribedTopicNames });
+    expect(refused.errorCode).toBe(ErrorCode.UNKNOWN_SERVER_ERROR);
+    expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['a']);
+    expect(pulse(coordinator, a).errorCode).toBe(ErrorCode.NONE);
+  });
+
   it('is refused from a member that the group does not have', () => {
     const coordinator = createCoordinator();
     joinAs(coordinator, 'a');
@@ -259,5 +269,21 @@ describe('time', () => {
     expect(describeIt(coordinator).members).toHaveLength(2);
     advance(coordinator, 1_001);
     expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['b']);
+  });
+});
+
+describe('many members that go silent at once', () => {
+  it('go in as many steps as their records need batches', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    for (let i = 0; i < 100; i++) joinAs(coordinator, `member-${i}`);
+    advance(coordinator, 46_000);
+    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Empty', members: [] });
+  });
+
+  it('of many groups do not go in one step either', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    for (let i = 0; i < 50; i++) joinAs(coordinator, 'm', { groupId: `group-${i}` });
+    advance(coordinator, 46_000);
+    for (let i = 0; i < 50; i++) expect(describeIt(coordinator, `group-${i}`).members).toEqual([]);
   });
 });
