@@ -314,3 +314,22 @@ describe('the consumer protocol', () => {
     expect(world.ask(client, 69, 1, { groupIds: ['g'] }).groups[0]?.errorCode).toBe(ErrorCode.UNSUPPORTED_VERSION);
   });
 });
+
+describe('a group that one request names many times', () => {
+  it('is described once', () => {
+    const { world, client } = withTopic();
+    commit(world, client, 'g', [1]);
+    const described = world.ask(client, GROUP_KEY.describeGroups, 5, { groups: ['g', 'h', 'g'] });
+    expect(described.groups.map(({ groupId }) => groupId)).toEqual(['g', 'h']);
+    const consumers = world.ask(client, GROUP_KEY.consumerGroupDescribe, 0, { groupIds: ['g', 'h', 'g'] });
+    expect(consumers.groups.map(({ groupId }) => groupId)).toEqual(['g', 'h']);
+  });
+
+  it('has no offsets for it', () => {
+    const { world, client } = withTopic();
+    commit(world, client, 'g', [1]);
+    const asked = { groups: [1, 2].map(() => ({ groupId: 'g', topics: null })) };
+    const { groups } = world.ask(client, offsetFetch, 8, asked);
+    expect(groups).toMatchObject([1, 2].map(() => ({ errorCode: ErrorCode.INVALID_REQUEST, topics: [] })));
+  });
+});

@@ -19,7 +19,9 @@ const BATCHED_SINCE = 8;
 /** The first version with an error of the whole group. */
 const GROUP_ERROR_SINCE = 2;
 
-/** Asks the coordinators of the groups. */
+/**
+ * Asks the coordinators of the groups. None may be named twice: a short request could else be answered by gigabytes.
+ */
 export function handleOffsetFetch(node: Node, env: Env, request: Request, body: OffsetFetchRequest, out: Outbox): void {
   const { requireStable } = body;
   const groups = request.version >= BATCHED_SINCE ? body.groups : [onlyGroup(body)];
@@ -28,6 +30,11 @@ export function handleOffsetFetch(node: Node, env: Env, request: Request, body: 
     const call = { kind: 'offsetFetch', body: { ...group, requireStable }, ...client } as const;
     return { groupId: group.groupId, call };
   });
+  if (new Set(groups.map(({ groupId }) => groupId)).size < groups.length) {
+    const refused = groups.map(({ groupId }) => ({ groupId, topics: [], errorCode: ErrorCode.INVALID_REQUEST }));
+    answer(node, request, KEY, { throttleTimeMs: 0, topics: [], errorCode: ErrorCode.NONE, groups: refused });
+    return;
+  }
   askGroups(node, env, request, 'offsetFetch', calls, out);
 }
 
