@@ -18,6 +18,7 @@ import {
   isGathering,
   type MemberProtocol,
   NO_BYTES,
+  protocolBytes,
   removeMember,
   selectProtocol,
   setJoinWaiter,
@@ -37,6 +38,13 @@ import { groupIdError, isStorable } from './texts.ts';
 const NEW_MEMBER_TIMEOUT_MS = 5 * 60_000;
 /** Ids of one group that were given out and not used yet, at most. */
 const PENDING_MEMBERS_MAX = 10_000;
+/**
+ * What the members of a group may say of themselves, all protocols together, in records that may be written of it: a
+ * generation is one record, so most of more than this could never be written, and would only be held.
+ */
+const HELD_RECORDS_MAX = 4;
+/** Characters of a client's own name that go into the id of its member. */
+const ID_PREFIX_CHARS_MAX = 249;
 /** From this version on a dynamic member must come with an id. */
 const MEMBER_ID_SINCE = 4;
 /** From this version on a leader can be told to leave the assignment as it is. */
@@ -112,7 +120,7 @@ function createJoin(waiter: number, call: GroupCallOf<'joinGroup'>): Join {
 
 function joinClassicGroup(state: GroupState, work: GroupWork, group: ClassicGroup, join: Join): void {
   const { memberId, protocolType, groupInstanceId } = join.body;
-  if (!hasRoom(state, group, memberId)) {
+  if (!hasRoom(state, group, memberId) || !hasMemory(state, group, join)) {
     dropPending(group, memberId);
     refuse(work, join, ErrorCode.GROUP_MAX_SIZE_REACHED, '');
     return;
@@ -155,6 +163,15 @@ function hasRoom(state: GroupState, group: ClassicGroup, memberId: string): bool
   }
 }
 
+/** Whether the group may hold what the member says of itself, in the place of what it said before. */
+function hasMemory({ config }: GroupState, group: ClassicGroup, { body, protocols }: Join): boolean {
+  const { memberId, groupInstanceId } = body;
+  const formerId = groupInstanceId === null ? memberId : group.staticMembers.get(groupInstanceId);
+  const former = group.members.get(formerId ?? '');
+  const heldBytes = group.heldBytes - protocolBytes(former?.protocols ?? []);
+  return heldBytes + protocolBytes(protocols) <= HELD_RECORDS_MAX * config.recordSizeMax;
+}
+
 function joinAsNew(state: GroupState, work: GroupWork, group: ClassicGroup, join: Join): void {
   const { body, call } = join;
   const { groupInstanceId } = body;
@@ -165,7 +182,7 @@ function joinAsNew(state: GroupState, work: GroupWork, group: ClassicGroup, join
     else replaceStatic(state, work, group, { formerId, memberId }, join);
     return;
   }
-  const memberId = newMemberId(call.clientId, work.uuid);
+  const memberId = newMemberId(shortened(call.clientId), work.uuid);
   if (call.apiVersion < MEMBER_ID_SINCE) {
     enroll(state, work, group, memberId, join);
   } else if (group.pendingMembers.size >= PENDING_MEMBERS_MAX) {
@@ -176,6 +193,12 @@ function joinAsNew(state: GroupState, work: GroupWork, group: ClassicGroup, join
     wakeBy(state, group, lapsesMs);
     refuse(work, join, ErrorCode.MEMBER_ID_REQUIRED, memberId);
   }
+}
+
+/** The beginning of a name, without half a character at its end. */
+function shortened(name: string): string {
+  const last = name.codePointAt(ID_PREFIX_CHARS_MAX - 1) ?? 0;
+  return name.slice(0, last > 0xffff ? ID_PREFIX_CHARS_MAX - 1 : ID_PREFIX_CHARS_MAX);
 }
 
 /** Makes a member of whoever joins: it waits for the next generation. */
