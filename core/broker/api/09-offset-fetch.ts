@@ -9,6 +9,7 @@ import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { OffsetFetchRequest, OffsetFetchResponse } from '../../protocol/messages/09-offset-fetch.ts';
 import { answer } from '../answers.ts';
+import { asksTooMuch } from '../groups/asked.ts';
 import { askGroups, clientOf } from '../groups/calls.ts';
 import type { Gather } from '../groups/state.ts';
 import type { Node, Request } from '../state.ts';
@@ -30,9 +31,13 @@ export function handleOffsetFetch(node: Node, env: Env, request: Request, body: 
     const call = { kind: 'offsetFetch', body: { ...group, requireStable }, ...client } as const;
     return { groupId: group.groupId, call };
   });
-  if (new Set(groups.map(({ groupId }) => groupId)).size < groups.length) {
+  const counts = groups.flatMap(({ topics }) => (topics ?? []).map(({ partitionIndexes }) => partitionIndexes.length));
+  const namesTwice = new Set(groups.map(({ groupId }) => groupId)).size < groups.length;
+  if (namesTwice || asksTooMuch(counts)) {
     const refused = groups.map(({ groupId }) => ({ groupId, topics: [], errorCode: ErrorCode.INVALID_REQUEST }));
-    answer(node, request, KEY, { throttleTimeMs: 0, topics: [], errorCode: ErrorCode.NONE, groups: refused });
+    const isBatched = request.version >= BATCHED_SINCE;
+    const errorCode = isBatched ? ErrorCode.NONE : ErrorCode.INVALID_REQUEST;
+    answer(node, request, KEY, { throttleTimeMs: 0, topics: [], errorCode, groups: isBatched ? refused : [] });
     return;
   }
   askGroups(node, env, request, 'offsetFetch', calls, out);
