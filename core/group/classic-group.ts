@@ -15,7 +15,7 @@
  *
  * Invariants: members have ids that are not among `pendingMembers`; a static member's id is in `staticMembers`; only
  * in PreparingRebalance does anybody wait for JoinGroup, only in CompletingRebalance for SyncGroup; `leaderId` is a
- * member's or null; `protocolCounts` and `joiningCount` count what is in `members`.
+ * member's or null; `protocolCounts`, `joiningCount` and `heldBytes` count what is in `members`.
  */
 import { assert } from '../lib/assert.ts';
 import type { Timed } from '../lib/heap.ts';
@@ -87,6 +87,8 @@ export interface ClassicGroup extends Timed {
   readonly protocolCounts: Map<string, number>;
   /** How many members wait for JoinGroup. */
   joiningCount: number;
+  /** What the protocols of all members take in memory, about. */
+  heldBytes: number;
   /** The topics that members of protocol type 'consumer' read; null: unknown. */
   subscribedTopics: ReadonlySet<string> | null;
   /** PreparingRebalance: when those who have not joined are given up, `nowMs`. */
@@ -96,6 +98,9 @@ export interface ClassicGroup extends Timed {
   /** CompletingRebalance, Stable: when those who have not called SyncGroup are given up, `nowMs`. */
   syncDeadlineMs: number;
 }
+
+/** Of a protocol beside its name and what is said under it. */
+const PROTOCOL_BYTES = 64;
 
 /** A group without members and records. */
 export function createClassicGroup(groupId: string, stateTimestampMs: number): ClassicGroup {
@@ -117,6 +122,7 @@ export function createClassicGroup(groupId: string, stateTimestampMs: number): C
     pendingSync: new Set(),
     protocolCounts: new Map(),
     joiningCount: 0,
+    heldBytes: 0,
     subscribedTopics: null,
     joinDeadlineMs: Number.POSITIVE_INFINITY,
     gathering: null,
@@ -210,7 +216,15 @@ export function setJoinWaiter(group: ClassicGroup, member: ClassicMember, waiter
   member.joinWaiter = waiter;
 }
 
+/** What a member says of itself takes so much memory, about, bytes: names, and what is said under each. */
+export function protocolBytes(protocols: readonly MemberProtocol[]): number {
+  let sizeBytes = 0;
+  for (const { name, metadata } of protocols) sizeBytes += PROTOCOL_BYTES + name.length + metadata.length;
+  return sizeBytes;
+}
+
 function countProtocols(group: ClassicGroup, member: ClassicMember, by: 1 | -1): void {
+  group.heldBytes += by * protocolBytes(member.protocols);
   for (const { name } of member.protocols) {
     const count = (group.protocolCounts.get(name) ?? 0) + by;
     if (count === 0) group.protocolCounts.delete(name);
@@ -268,9 +282,11 @@ export function rebalanceTimeoutMs(group: ClassicGroup): number {
 export function checkClassicGroup(group: ClassicGroup): void {
   const { state, members, leaderId } = group;
   let joining = 0;
+  let heldBytes = 0;
   for (const member of members.values()) {
     const { memberId, groupInstanceId, joinWaiter, syncWaiter } = member;
     assert(!group.pendingMembers.has(memberId), 'a member is not pending');
+    heldBytes += protocolBytes(member.protocols);
     if (joinWaiter >= 0) joining += 1;
     if (joinWaiter >= 0) assert(state === 'PreparingRebalance', 'members wait to join while a rebalance is prepared');
     if (syncWaiter >= 0) assert(state === 'CompletingRebalance', 'members wait for an assignment while it is made');
@@ -279,6 +295,7 @@ export function checkClassicGroup(group: ClassicGroup): void {
     }
   }
   assert(joining === group.joiningCount, 'those who wait to join are counted');
+  assert(heldBytes === group.heldBytes, 'what members say of themselves is counted');
   assert(members.size > 0 || leaderId === null, 'nobody leads nobody');
   if (members.size > 0) assert(members.has(leaderId ?? ''), 'the leader is a member');
   if (state === 'Empty') assert(members.size === 0, 'an empty group has no members');

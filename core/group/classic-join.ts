@@ -18,6 +18,7 @@ import {
   isGathering,
   type MemberProtocol,
   NO_BYTES,
+  protocolBytes,
   removeMember,
   selectProtocol,
   setJoinWaiter,
@@ -25,17 +26,25 @@ import {
   updateMember,
 } from './classic-group.ts';
 import { completeIfAllJoined, prepareRebalance, rebalanceOrComplete, touch, wakeBy } from './classic-rebalance.ts';
-import { groupIdError, isStorable, memberError } from './classic-sync.ts';
-import { generationRecord, newGroupRecord, ownBytes } from './classic-written.ts';
+import { memberError } from './classic-sync.ts';
+import { distinctProtocols, generationRecord, generationSize, newGroupRecord } from './classic-written.ts';
 import { consumerState, consumerTombstones, joinConsumerGroup } from './consumer.ts';
 import { newMemberId } from './member-ids.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type Group, type GroupState, groupOf } from './state.ts';
+import { groupIdError, isStorable } from './texts.ts';
 
 /** A new member whose JoinGroup waits is given up after this time, ms: it cannot say that it is alive. */
 const NEW_MEMBER_TIMEOUT_MS = 5 * 60_000;
 /** Ids of one group that were given out and not used yet, at most. */
 const PENDING_MEMBERS_MAX = 10_000;
+/**
+ * What the members of a group may say of themselves, all protocols together, in records that may be written of it: a
+ * generation is one record, so most of more than this could never be written, and would only be held.
+ */
+const HELD_RECORDS_MAX = 4;
+/** Characters of a client's own name that go into the id of its member. */
+const ID_PREFIX_CHARS_MAX = 249;
 /** From this version on a dynamic member must come with an id. */
 const MEMBER_ID_SINCE = 4;
 /** From this version on a leader can be told to leave the assignment as it is. */
@@ -78,14 +87,14 @@ export function joinGroup(state: GroupState, work: GroupWork, waiter: number, ca
 
 /** What is wrong with the call, whatever the group. */
 function callError(state: GroupState, { body, clientId }: GroupCallOf<'joinGroup'>): number {
-  const { sessionTimeoutMs, groupInstanceId, protocolType, protocols } = body;
+  const { sessionTimeoutMs, memberId, groupInstanceId, protocolType, protocols } = body;
   const { sessionTimeoutMinMs, sessionTimeoutMaxMs } = state.config;
   const idError = groupIdError(body.groupId);
   if (idError !== ErrorCode.NONE) return idError;
   if (sessionTimeoutMs < sessionTimeoutMinMs || sessionTimeoutMs > sessionTimeoutMaxMs) {
     return ErrorCode.INVALID_SESSION_TIMEOUT;
   }
-  const texts = [clientId, groupInstanceId ?? '', protocolType, ...protocols.map(({ name }) => name)];
+  const texts = [clientId, memberId, groupInstanceId ?? '', protocolType, ...protocols.map(({ name }) => name)];
   return texts.every(isStorable) ? ErrorCode.NONE : ErrorCode.INVALID_REQUEST;
 }
 
@@ -103,13 +112,7 @@ function beginGroup(state: GroupState, work: GroupWork, groupId: string, found: 
 
 function createJoin(waiter: number, call: GroupCallOf<'joinGroup'>): Join {
   const { body, apiVersion } = call;
-  const protocols: MemberProtocol[] = [];
-  const names = new Set<string>();
-  for (const { name, metadata } of body.protocols) {
-    if (names.has(name)) continue;
-    names.add(name);
-    protocols.push({ name, metadata: ownBytes(metadata) });
-  }
+  const protocols = distinctProtocols(body.protocols);
   // Version 0 has one time-out for both.
   const rebalanceTimeoutMs = apiVersion === 0 ? body.sessionTimeoutMs : body.rebalanceTimeoutMs;
   return { waiter, call, body, protocols, rebalanceTimeoutMs };
@@ -117,7 +120,7 @@ function createJoin(waiter: number, call: GroupCallOf<'joinGroup'>): Join {
 
 function joinClassicGroup(state: GroupState, work: GroupWork, group: ClassicGroup, join: Join): void {
   const { memberId, protocolType, groupInstanceId } = join.body;
-  if (!hasRoom(state, group, memberId)) {
+  if (!hasRoom(state, group, memberId) || !hasMemory(state, group, join)) {
     dropPending(group, memberId);
     refuse(work, join, ErrorCode.GROUP_MAX_SIZE_REACHED, '');
     return;
@@ -160,6 +163,15 @@ function hasRoom(state: GroupState, group: ClassicGroup, memberId: string): bool
   }
 }
 
+/** Whether the group may hold what the member says of itself, in the place of what it said before. */
+function hasMemory({ config }: GroupState, group: ClassicGroup, { body, protocols }: Join): boolean {
+  const { memberId, groupInstanceId } = body;
+  const formerId = groupInstanceId === null ? memberId : group.staticMembers.get(groupInstanceId);
+  const former = group.members.get(formerId ?? '');
+  const heldBytes = group.heldBytes - protocolBytes(former?.protocols ?? []);
+  return heldBytes + protocolBytes(protocols) <= HELD_RECORDS_MAX * config.recordSizeMax;
+}
+
 function joinAsNew(state: GroupState, work: GroupWork, group: ClassicGroup, join: Join): void {
   const { body, call } = join;
   const { groupInstanceId } = body;
@@ -170,7 +182,7 @@ function joinAsNew(state: GroupState, work: GroupWork, group: ClassicGroup, join
     else replaceStatic(state, work, group, { formerId, memberId }, join);
     return;
   }
-  const memberId = newMemberId(call.clientId, work.uuid);
+  const memberId = newMemberId(shortened(call.clientId), work.uuid);
   if (call.apiVersion < MEMBER_ID_SINCE) {
     enroll(state, work, group, memberId, join);
   } else if (group.pendingMembers.size >= PENDING_MEMBERS_MAX) {
@@ -181,6 +193,12 @@ function joinAsNew(state: GroupState, work: GroupWork, group: ClassicGroup, join
     wakeBy(state, group, lapsesMs);
     refuse(work, join, ErrorCode.MEMBER_ID_REQUIRED, memberId);
   }
+}
+
+/** The beginning of a name, without half a character at its end. */
+function shortened(name: string): string {
+  const last = name.codePointAt(ID_PREFIX_CHARS_MAX - 1) ?? 0;
+  return name.slice(0, last > 0xffff ? ID_PREFIX_CHARS_MAX - 1 : ID_PREFIX_CHARS_MAX);
 }
 
 /** Makes a member of whoever joins: it waits for the next generation. */
@@ -255,7 +273,7 @@ function replaceStatic(
   renew(work, group, member, join);
   if (group.state === 'PreparingRebalance') {
     completeIfAllJoined(state, work, group);
-  } else if (group.state === 'Stable' && selectProtocol(group) === group.protocolName) {
+  } else if (group.state === 'Stable' && selectProtocol(group) === group.protocolName && isWritable(state, group)) {
     work.records.push(generationRecord(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES));
     const isLeader = group.leaderId === memberId;
     const canSkip = join.call.apiVersion >= SKIP_SINCE;
@@ -265,9 +283,14 @@ function replaceStatic(
       : { leaderId: formerLeaderId, skipsAssignment: false, namesMembers: false };
     answerJoin(work, group, member, joined(group, memberId, said));
   } else {
-    // The leader may have been told of the former member: its assignment would miss the new one.
+    // The leader may have been told of the former member: its assignment would miss the new one. A generation that
+    // its record cannot hold is not gone on with.
     prepareRebalance(state, work, group);
   }
+}
+
+function isWritable({ config }: GroupState, group: ClassicGroup): boolean {
+  return generationSize(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES) <= config.recordSizeMax;
 }
 
 /** The same member under another id, at its place among the members. */

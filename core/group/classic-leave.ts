@@ -7,10 +7,11 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { LeaveGroupResponse } from '../protocol/messages/13-leave-group.ts';
 import { type ClassicGroup, removeMember } from './classic-group.ts';
 import { dropMember, rebalanceOrComplete } from './classic-rebalance.ts';
-import { groupIdError, memberError } from './classic-sync.ts';
+import { memberError } from './classic-sync.ts';
 import { leaveConsumerGroup } from './consumer.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type GroupState, groupOf } from './state.ts';
+import { groupIdError } from './texts.ts';
 
 /** From this version on a request names several members. */
 const BATCHED_SINCE = 3;

@@ -4,7 +4,6 @@
  * The leader's SyncGroup brings the assignment: the generation is written, the group is stable, and all who waited get
  * their part, once the record is committed. Others wait for the leader, or are answered at once if it was there before.
  */
-import { utf8Size } from '../lib/utf8.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { SyncGroupRequest } from '../protocol/messages/14-sync-group.ts';
 import { answerSync, synced, syncRefused } from './classic-answers.ts';
@@ -15,11 +14,10 @@ import { generationRecord, generationSize, ownBytes } from './classic-written.ts
 import { consumerState, heartbeatConsumerGroup, syncConsumerGroup } from './consumer.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type GroupState, groupOf } from './state.ts';
+import { groupIdError } from './texts.ts';
 
 /** From this version on SyncGroup names the protocol, and must. */
 const PROTOCOL_SINCE = 5;
-/** Texts of records have up to 32767 bytes; a member's id is a text with a uuid behind it. */
-const TEXT_BYTES_MAX = 32_700;
 
 /** Whether the group has this member: an instance that came again under another id has fenced its former self. */
 export function memberError(group: ClassicGroup, memberId: string, groupInstanceId: string | null): number {
@@ -29,16 +27,6 @@ export function memberError(group: ClassicGroup, memberId: string, groupInstance
     if (known !== memberId) return ErrorCode.FENCED_INSTANCE_ID;
   }
   return group.members.has(memberId) ? ErrorCode.NONE : ErrorCode.UNKNOWN_MEMBER_ID;
-}
-
-/** Whether a group may have this id: one with members must have some, which fits a record. */
-export function groupIdError(groupId: string): number {
-  return groupId === '' || !isStorable(groupId) ? ErrorCode.INVALID_GROUP_ID : ErrorCode.NONE;
-}
-
-/** Whether a text fits a record with all that may be put before it. */
-export function isStorable(text: string): boolean {
-  return text.length * 3 <= TEXT_BYTES_MAX || utf8Size(text) <= TEXT_BYTES_MAX;
 }
 
 /** Takes a SyncGroup: answers at once, or when the leader's comes. */

@@ -13,6 +13,7 @@ import {
   type ClassicGroup,
   createClassicGroup,
   createMember,
+  type MemberProtocol,
   metadataOf,
   NO_BYTES,
 } from './classic-group.ts';
@@ -127,6 +128,15 @@ export function subscribedTopicsOf(group: ClassicGroup): ReadonlySet<string> | n
     if (error instanceof ProtocolError) return null;
     throw error;
   }
+}
+
+/** What a member can do, each protocol once, as it named it first; the bytes are not a view of more. */
+export function distinctProtocols(said: readonly MemberProtocol[]): MemberProtocol[] {
+  const byName = new Map<string, MemberProtocol>();
+  for (const { name, metadata } of said) {
+    if (!byName.has(name)) byName.set(name, { name, metadata: ownBytes(metadata) });
+  }
+  return [...byName.values()];
 }
 
 /** A copy where the bytes are a small part of what they are a view of, which they would keep alive. */

@@ -23,10 +23,12 @@ import { assignmentRecord, epochRecord, memberRecord, partitionMetadataTombstone
 import { type ClassicPart, type ConsumerMember, isReconciled } from './consumer-state.ts';
 import { electedAssignor, updateTarget } from './consumer-target.ts';
 import { changeRegex, hashTopics, hasNewTopics, isSameList, namesOf, refreshRegexes } from './consumer-topics.ts';
+import { fitBatch } from './records.ts';
 
 /**
  * Takes a member a step further. `before`: the member as it was, with its new id if it took the place of another;
- * `after`: with what it says of itself now. What comes of it, or a refusal, after which the draft is of no use.
+ * `after`: with what it says of itself now. What comes of it, or a refusal, after which the draft is of no use. So is
+ * one whose records are more than a batch of the log takes: the log would refuse them when it is too late to go back.
  */
 export function advance(
   draft: Draft,
@@ -34,7 +36,8 @@ export function advance(
   after: ConsumerMember,
   said: SaidPartitions,
 ): ConsumerMember | Refusal {
-  const { group } = draft;
+  const { group, config, work } = draft;
+  const { seenTopics } = group;
   const isNew = draftMember(draft, before.memberId) === undefined;
   const isOther = isNew || !isSameSubscriber(before, after);
   if (!isOther && !hasNewTopics(draft) && draft.epoch <= draft.targetEpoch && isReconciled(before, draft.targetEpoch)) {
@@ -55,7 +58,10 @@ export function advance(
   const hasNewAssignor = isOther && elected(draft) !== assignor;
   updateEpoch(draft, hasNewNames || hasNewRegex || hasNewAssignor);
   updateTarget(draft);
-  return approachTarget(draft, after, hasNewNames || hasNewRegex, said);
+  const member = approachTarget(draft, after, hasNewNames || hasNewRegex, said);
+  if (fitBatch(work.records, config.recordSizeMax)) return member;
+  group.seenTopics = seenTopics;
+  return refuse(ErrorCode.UNKNOWN_SERVER_ERROR, 'The change of the group is larger than a batch of its log may be.');
 }
 
 function elected(draft: Draft): string {

@@ -11,7 +11,7 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { JoinGroupResponse } from '../protocol/messages/11-join-group.ts';
 import type { SyncGroupResponse } from '../protocol/messages/14-sync-group.ts';
 import { joinRefused, syncRefused } from './classic-answers.ts';
-import { CONSUMER_PROTOCOL_TYPE, ownBytes } from './classic-written.ts';
+import { CONSUMER_PROTOCOL_TYPE, distinctProtocols } from './classic-written.ts';
 import { advance } from './consumer-advance.ts';
 import { assignmentBytes, type ClassicSubscription, subscriptionOf } from './consumer-bytes.ts';
 import { downgradeWithout, isLastOfConsumers } from './consumer-downgrade.ts';
@@ -129,7 +129,7 @@ function updated(before: ConsumerMember, call: Join, subscription: ClassicSubscr
     clientHost,
     classic: {
       sessionTimeoutMs: body.sessionTimeoutMs,
-      supportedProtocols: body.protocols.map(({ name, metadata }) => ({ name, metadata: ownBytes(metadata) })),
+      supportedProtocols: distinctProtocols(body.protocols),
     },
   };
 }

@@ -8,7 +8,7 @@
 import type { ClassicGroup } from './classic-group.ts';
 import { addMember, createClassicGroup, createMember, selectProtocol } from './classic-group.ts';
 import { prepareRebalance, touch } from './classic-rebalance.ts';
-import { CONSUMER_PROTOCOL_TYPE, generationRecord, subscribedTopicsOf } from './classic-written.ts';
+import { CONSUMER_PROTOCOL_TYPE, distinctProtocols, generationRecord, subscribedTopicsOf } from './classic-written.ts';
 import { assignmentBytes } from './consumer-bytes.ts';
 import { groupTombstones } from './consumer-records.ts';
 import type { ConsumerGroup, ConsumerMember } from './consumer-state.ts';
@@ -64,7 +64,8 @@ function addClassic(work: GroupWork, classic: ClassicGroup, member: ConsumerMemb
   const made = createMember(
     { memberId, groupInstanceId: instanceId, clientId, clientHost },
     { rebalanceTimeoutMs, sessionTimeoutMs },
-    member.classic?.supportedProtocols ?? [],
+    // Kafka writes a name twice if the client says it twice.
+    distinctProtocols(member.classic?.supportedProtocols ?? []),
     assignmentBytes(work.image, member),
   );
   addMember(classic, made, CONSUMER_PROTOCOL_TYPE);

@@ -36,6 +36,7 @@ import {
 import { upgrade } from './consumer-upgrade.ts';
 import type { GroupCallOf, GroupConfig, GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
+import { isStorable } from './texts.ts';
 
 type Call = GroupCallOf<'consumerGroupHeartbeat'>;
 
@@ -69,7 +70,7 @@ function refusedBody({ refused, message }: Refusal): ConsumerGroupHeartbeatRespo
 
 function beat(state: GroupState, work: GroupWork, call: Call): ConsumerGroupHeartbeatResponse | Refusal {
   const { body } = call;
-  const refusal = checkRequest(state.config, body, call.apiVersion);
+  const refusal = checkRequest(state.config, call);
   if (refusal !== null) return refusal;
   if (body.memberEpoch === LEAVING_EPOCH || body.memberEpoch === AWAY_EPOCH) return leave(state, work, body);
   const draft = draftOf(state, work, body);
@@ -105,7 +106,7 @@ function beat(state: GroupState, work: GroupWork, call: Call): ConsumerGroupHear
   };
 }
 
-function checkRequest(config: GroupConfig, body: ConsumerGroupHeartbeatRequest, version: number): Refusal | null {
+function checkRequest(config: GroupConfig, { body, apiVersion: version, clientId }: Call): Refusal | null {
   const invalid = (message: string): Refusal => refuse(ErrorCode.INVALID_REQUEST, message);
   const { memberEpoch, serverAssignor } = body;
   const mustHaveId = version >= OWN_ID_SINCE || memberEpoch > 0 || memberEpoch === LEAVING_EPOCH;
@@ -113,6 +114,8 @@ function checkRequest(config: GroupConfig, body: ConsumerGroupHeartbeatRequest, 
   if (body.groupId === '') return invalid("GroupId can't be empty.");
   if (body.instanceId === '') return invalid("InstanceId can't be empty.");
   if (body.rackId === '') return invalid("RackId can't be empty.");
+  const texts = [body.groupId, body.memberId, body.instanceId ?? '', body.rackId ?? '', clientId];
+  if (!texts.every(isStorable)) return invalid('A name in the request is too long.');
   if (memberEpoch === 0) {
     if (body.rebalanceTimeoutMs === -1) return invalid('RebalanceTimeoutMs must be provided in first request.');
     if (body.topicPartitions === null || body.topicPartitions.length > 0) {

@@ -12,6 +12,9 @@ import { type ConsumerGroup, type ConsumerMember, MemberState, type MemberTimers
 import type { GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
 
+/** Bytes of a tombstone in a batch beside the ids in its key, at most. */
+const FAREWELL_BYTES = 32;
+
 /** All is loaded and this node leads: sessions and rebalance time-outs begin anew. */
 export function activateConsumerGroup(state: GroupState, group: ConsumerGroup, nowMs: number): void {
   group.timers.clear();
@@ -25,19 +28,32 @@ export function activateConsumerGroup(state: GroupState, group: ConsumerGroup, n
   }
 }
 
-/** The group's deadline has come, or might have: members that are silent or slow go. Sets the next one itself. */
+/**
+ * The group's deadline has come, or might have: members that are silent or slow go, as many as one batch of the log
+ * takes for certain; the others in the next tick. Sets the next deadline itself.
+ */
 export function tickConsumerGroup(state: GroupState, work: GroupWork, group: ConsumerGroup): void {
   const late: ConsumerMember[] = [];
+  let leftBytes = state.config.recordSizeMax / 2;
   let nextMs = Number.POSITIVE_INFINITY;
   for (const [memberId, timers] of group.timers) {
     const deadlineMs = earliest(timers);
     const member = group.members.get(memberId);
     if (deadlineMs > work.nowMs) nextMs = Math.min(nextMs, deadlineMs);
     else if (member === undefined) group.timers.delete(memberId);
-    else late.push(member);
+    else if (leftBytes <= 0) nextMs = work.nowMs + 1;
+    else {
+      leftBytes -= farewellBytes(group, member);
+      late.push(member);
+    }
   }
   setDeadline(state.deadlines, group, nextMs);
   fenceMembers(state, createDraft(state, work, group), late);
+}
+
+/** The bytes of the records that remove a member, at most; a character takes up to three. */
+function farewellBytes({ groupId }: ConsumerGroup, { memberId }: ConsumerMember): number {
+  return 3 * (FAREWELL_BYTES + 3 * (groupId.length + memberId.length));
 }
 
 function earliest({ sessionMs, rebalanceMs, joinMs, syncMs }: MemberTimers): number {

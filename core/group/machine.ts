@@ -27,15 +27,15 @@ import { GROUP_DEFAULTS } from './defaults.ts';
 import { commitOffsets } from './offset-commit.ts';
 import { expireOffsets, forgetTopics } from './offset-expiry.ts';
 import { deleteOffsets, fetchOffsets } from './offset-fetch.ts';
-import { decodeRecord, encodeRecord } from './records.ts';
+import { batchedBytes, decodeRecord, encodeRecord } from './records.ts';
 import { replayRecord } from './replay.ts';
 import type { GroupCall, GroupRequest, GroupShapes, GroupWork } from './shapes.ts';
 import { createGroupState, type GroupState, groupOf } from './state.ts';
 
 /** Groups that one tick looks at, at most. */
 const TICK_GROUPS_MAX = 200;
-/** A tick that has made so many records leaves the rest to the next. */
-const TICK_RECORDS_SOFT = 500;
+/** A tick whose records take this part of what one batch holds leaves the rest to the next: they must be one. */
+const TICK_BATCH_PART = 0.5;
 
 /** The machine. */
 export const GROUP_MACHINE: Machine<GroupShapes> = {
@@ -160,11 +160,14 @@ function dispatch(state: GroupState, work: GroupWork, waiter: number, call: Grou
 }
 
 function tick(state: GroupState, work: GroupWork): void {
-  for (let count = 0; count < TICK_GROUPS_MAX && work.records.length < TICK_RECORDS_SOFT; count++) {
+  let leftBytes = state.config.recordSizeMax * TICK_BATCH_PART;
+  for (let count = 0; count < TICK_GROUPS_MAX && leftBytes > 0; count++) {
     const group = takeDue(state.deadlines, work.nowMs);
     if (group === null) break;
+    const before = work.records.length;
     if (group.kind === 'consumer') tickConsumerGroup(state, work, group);
     else tickClassicGroup(state, work, group);
+    leftBytes -= batchedBytes(work.records, before);
   }
   // What expires may be split over batches, what became of a group may not.
   if (work.records.length === 0 && state.expiryDeadlineMs <= work.nowMs) {

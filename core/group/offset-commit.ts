@@ -12,11 +12,12 @@ import { ErrorCode } from '../protocol/errors.ts';
 import type { OffsetCommitRequest } from '../protocol/messages/08-offset-commit.ts';
 import type { ClassicGroup } from './classic-group.ts';
 import { touch } from './classic-rebalance.ts';
-import { isStorable, memberError } from './classic-sync.ts';
+import { memberError } from './classic-sync.ts';
 import { consumerCommitError, consumerPartitionCommitError } from './consumer.ts';
 import { groupRecord } from './records.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type GroupState, groupOf } from './state.ts';
+import { isStorable } from './texts.ts';
 
 /** From this version on a missing group is called so. */
 const GROUP_ERROR_SINCE = 9;

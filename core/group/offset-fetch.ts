@@ -102,13 +102,14 @@ export function deleteOffsets(
   const body: OffsetDeleteResponse = { errorCode, throttleTimeMs: 0, topics: [] };
   if (group !== undefined && errorCode === ErrorCode.NONE) {
     work.isAtomic = false;
+    const gone = new Set<CommittedOffset>();
     body.topics = topics.map(({ name, partitions }) => {
       const isRead = isSubscribed(group, name);
       return {
         name,
         partitions: partitions.map(({ partitionIndex }) => ({
           partitionIndex,
-          errorCode: deleteOne(state, work, groupId, { topic: name, partition: partitionIndex, isRead }),
+          errorCode: deleteOne(state, work, groupId, { topic: name, partition: partitionIndex, isRead, gone }),
         })),
       };
     });
@@ -120,15 +121,26 @@ function hasPartition(work: GroupWork, topic: string, partition: number): boolea
   return topicByName(work.image, topic)?.partitions[partition] !== undefined;
 }
 
+interface Deletion {
+  readonly topic: string;
+  readonly partition: number;
+  /** Somebody in the group reads the topic. */
+  readonly isRead: boolean;
+  /** What this call deletes: a partition that is named again is not deleted again. */
+  readonly gone: Set<CommittedOffset>;
+}
+
 function deleteOne(
   state: GroupState,
   work: GroupWork,
   group: string,
-  { topic, partition, isRead }: { readonly topic: string; readonly partition: number; readonly isRead: boolean },
+  { topic, partition, isRead, gone }: Deletion,
 ): number {
   if (!hasPartition(work, topic, partition)) return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION;
   if (isRead) return ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC;
-  if (committedOffset(state, group, topic, partition) !== undefined) {
+  const offset = committedOffset(state, group, topic, partition);
+  if (offset !== undefined && !gone.has(offset)) {
+    gone.add(offset);
     work.records.push(tombstone('OffsetCommit', { group, topic, partition }));
   }
   return ErrorCode.NONE;

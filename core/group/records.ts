@@ -64,6 +64,24 @@ export function encodeRecord(record: GroupRecord): KeyedBytes {
   return encodeGroupRecord(record as GroupRecordInput);
 }
 
+/** Lengths, deltas and counts around the key and value of one record in a batch, at most, bytes. */
+export const RECORD_OVERHEAD_BYTES_MAX = 23;
+
+/** Whether records fit one batch, where one record alone may have `recordSizeMax` bytes of key and value. */
+export function fitBatch(records: readonly GroupRecord[], recordSizeMax: number): boolean {
+  return batchedBytes(records, 0) <= recordSizeMax + RECORD_OVERHEAD_BYTES_MAX;
+}
+
+/** The bytes that the records from the given one on take in a batch, at most, its header not counted. */
+export function batchedBytes(records: readonly GroupRecord[], from: number): number {
+  let sizeBytes = 0;
+  for (let i = from; i < records.length; i++) {
+    const { key, value } = encodeRecord(records[i] as GroupRecord);
+    sizeBytes += key.length + (value?.length ?? 0) + RECORD_OVERHEAD_BYTES_MAX;
+  }
+  return sizeBytes;
+}
+
 /** Reads a record of the log; a sentence if it makes no sense. Byte fields are views of `bytes`. */
 export function decodeRecord(
   bytes: KeyedBytes,

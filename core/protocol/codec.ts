@@ -91,6 +91,12 @@ export function encodeRequest<K extends ApiKey>(
   return withLength(writer);
 }
 
+/**
+ * The largest response, records not counted, bytes: no honest question has a longer answer. A short one that names the
+ * same large thing many times would else take all memory, or more than a buffer can have.
+ */
+export const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
+
 /** The parts of a response with its length in front; record bytes among them are the caller's views. */
 export function encodeResponse<K extends ApiKey>(
   apiKey: K,
@@ -101,7 +107,9 @@ export function encodeResponse<K extends ApiKey>(
   const item = known(apiKey);
   const encoder = encoderOf(item.response, version);
   const isFlexible = responseHeaderVersion(item, version) === 1;
-  const writer = slabWriter(LENGTH_BYTES + 4 + (isFlexible ? 1 : 0) + encoder.size(body));
+  const sizeBytes = encoder.size(body);
+  if (sizeBytes > RESPONSE_BYTES_MAX) throw new ProtocolError('tooMany', 'the response is too long');
+  const writer = slabWriter(LENGTH_BYTES + 4 + (isFlexible ? 1 : 0) + sizeBytes);
   writer.int32(0); // The length, below.
   writer.int32(correlationId);
   if (isFlexible) writer.unsignedVarint(0);

@@ -314,3 +314,41 @@ describe('the consumer protocol', () => {
     expect(world.ask(client, 69, 1, { groupIds: ['g'] }).groups[0]?.errorCode).toBe(ErrorCode.UNSUPPORTED_VERSION);
   });
 });
+
+describe('a group that one request names many times', () => {
+  it('is described once', () => {
+    const { world, client } = withTopic();
+    commit(world, client, 'g', [1]);
+    const described = world.ask(client, GROUP_KEY.describeGroups, 5, { groups: ['g', 'h', 'g'] });
+    expect(described.groups.map(({ groupId }) => groupId)).toEqual(['g', 'h']);
+    const consumers = world.ask(client, GROUP_KEY.consumerGroupDescribe, 0, { groupIds: ['g', 'h', 'g'] });
+    expect(consumers.groups.map(({ groupId }) => groupId)).toEqual(['g', 'h']);
+  });
+
+  it('has no offsets for it', () => {
+    const { world, client } = withTopic();
+    commit(world, client, 'g', [1]);
+    const asked = { groups: [1, 2].map(() => ({ groupId: 'g', topics: null })) };
+    const { groups } = world.ask(client, offsetFetch, 8, asked);
+    expect(groups).toMatchObject([1, 2].map(() => ({ errorCode: ErrorCode.INVALID_REQUEST, topics: [] })));
+  });
+});
+
+describe('a request about more partitions than a cluster has', () => {
+  const partitionIndexes = Array.from({ length: 600_000 }, () => 0);
+  const partitions = partitionIndexes.map((partitionIndex) => ({ partitionIndex }));
+
+  it('is refused, whatever it asks for', () => {
+    const { world, client } = withTopic();
+    const named = ['a', 'b'].map((name) => ({ name, partitions }));
+    const committed = world.ask(client, offsetCommit, 7, { groupId: 'g', topics: named });
+    expect(errorsOf(committed)).toEqual([ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST]);
+    const deleted = world.ask(client, GROUP_KEY.offsetDelete, 0, { groupId: 'g', topics: named });
+    expect(deleted.errorCode).toBe(ErrorCode.INVALID_REQUEST);
+    const topics = ['a', 'b'].map((name) => ({ name, partitionIndexes }));
+    expect(offsetsIn(world.ask(client, offsetFetch, 8, { groups: [{ groupId: 'g', topics }] }))).toBe(
+      ErrorCode.INVALID_REQUEST,
+    );
+    expect(world.ask(client, offsetFetch, 7, { groupId: 'g', topics }).errorCode).toBe(ErrorCode.INVALID_REQUEST);
+  });
+});

@@ -279,3 +279,29 @@ describe('a group of limited size', () => {
     expect(joining.map((one) => awaited(small, one).errorCode)).toEqual([0, 0, ErrorCode.GROUP_MAX_SIZE_REACHED]);
   });
 });
+
+describe('what members say of themselves', () => {
+  const large = (sizeBytes: number): { name: string; metadata: Uint8Array }[] => [
+    { name: 'range', metadata: new Uint8Array(sizeBytes) },
+  ];
+
+  it('is held as far as records could hold it, and a member may always say less', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    const refused = join(coordinator, { version: 3, protocols: large(20_001) });
+    expect(answered(refused).errorCode).toBe(ErrorCode.GROUP_MAX_SIZE_REACHED);
+    const first = join(coordinator, { version: 3, groupInstanceId: null, protocols: large(15_000) });
+    expect(first.response).toBeNull();
+    const second = join(coordinator, { version: 3, protocols: large(15_000) });
+    expect(answered(second).errorCode).toBe(ErrorCode.GROUP_MAX_SIZE_REACHED);
+    const { memberId } = awaited(coordinator, first);
+    expect(join(coordinator, { memberId, protocols: large(19_000) }).response?.errorCode).not.toBe(
+      ErrorCode.GROUP_MAX_SIZE_REACHED,
+    );
+  });
+
+  it('does not make the ids long that are given out', () => {
+    const coordinator = createCoordinator();
+    const { memberId } = answered(join(coordinator, { clientId: `${'c'.repeat(248)}😀${'c'.repeat(1_000)}` }));
+    expect(memberId).toHaveLength(248 + 37);
+  });
+});

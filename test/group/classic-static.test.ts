@@ -33,6 +33,14 @@ describe('a static member', () => {
     expect(beat(coordinator, generation, ids[1] ?? '', 'i1')).toBe(ErrorCode.FENCED_INSTANCE_ID);
   });
 
+  it('that comes back with more than a record holds waits for a rebalance', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    settleStatic(coordinator);
+    const protocols = [{ name: 'range', metadata: new Uint8Array(6_000) }];
+    expect(join(coordinator, { groupInstanceId: 'i1', protocols }).response).toBeNull();
+    expect(stateOf(coordinator)).toBe('PreparingRebalance');
+  });
+
   it('that led and comes back is told to leave the assignment as it is', () => {
     const coordinator = createCoordinator();
     const { generation } = settleStatic(coordinator);

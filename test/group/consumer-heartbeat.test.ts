@@ -22,6 +22,10 @@ describe('a heartbeat that makes no sense', () => {
     ['joining without a subscription', { ...JOIN, subscribedTopicNames: null }, ErrorCode.INVALID_REQUEST],
     ['being away without an instance id', { memberEpoch: -2 }, ErrorCode.INVALID_REQUEST],
     ['an epoch that there is not', { memberEpoch: -3 }, ErrorCode.INVALID_REQUEST],
+    ['a member id that no record holds', { ...JOIN, memberId: 'm'.repeat(32_768) }, ErrorCode.INVALID_REQUEST],
+    ['a group id that no record holds', { ...JOIN, groupId: 'g'.repeat(32_768) }, ErrorCode.INVALID_REQUEST],
+    ['an instance id that no record holds', { ...JOIN, instanceId: 'é'.repeat(16_384) }, ErrorCode.INVALID_REQUEST],
+    ['a rack that no record holds', { ...JOIN, rackId: '€'.repeat(11_000) }, ErrorCode.INVALID_REQUEST],
     ['an assignor that there is not', { ...JOIN, serverAssignor: 'fair' }, ErrorCode.UNSUPPORTED_ASSIGNOR],
     ['an expression that is none', { ...JOIN, subscribedTopicRegex: '(' }, ErrorCode.INVALID_REGULAR_EXPRESSION],
     ['a group that there is not', { memberEpoch: 2 }, ErrorCode.GROUP_ID_NOT_FOUND],
@@ -33,6 +37,16 @@ describe('a heartbeat that makes no sense', () => {
     expect(response.errorMessage).not.toBeNull();
     expect(coordinator.log).toEqual([]);
     expect(coordinator.state.groups.size).toBe(0);
+  });
+
+  it('is refused if what comes of it is more than one batch of the log, and changes nothing', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    const a = joinAs(coordinator, 'a');
+    const subscribedTopicNames = Array.from({ length: 1_000 }, (_, i) => `topic-${i}`);
+    const refused = say(coordinator, { ...JOIN, memberId: 'b', subscribedTopicNames });
+    expect(refused.errorCode).toBe(ErrorCode.UNKNOWN_SERVER_ERROR);
+    expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['a']);
+    expect(pulse(coordinator, a).errorCode).toBe(ErrorCode.NONE);
   });
 
   it('is refused from a member that the group does not have', () => {
@@ -255,5 +269,21 @@ describe('time', () => {
     expect(describeIt(coordinator).members).toHaveLength(2);
     advance(coordinator, 1_001);
     expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['b']);
+  });
+});
+
+describe('many members that go silent at once', () => {
+  it('go in as many steps as their records need batches', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    for (let i = 0; i < 100; i++) joinAs(coordinator, `member-${i}`);
+    advance(coordinator, 46_000);
+    expect(describeIt(coordinator)).toMatchObject({ groupState: 'Empty', members: [] });
+  });
+
+  it('of many groups do not go in one step either', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 5_000 });
+    for (let i = 0; i < 50; i++) joinAs(coordinator, 'm', { groupId: `group-${i}` });
+    advance(coordinator, 46_000);
+    for (let i = 0; i < 50; i++) expect(describeIt(coordinator, `group-${i}`).members).toEqual([]);
   });
 });

@@ -181,6 +181,13 @@ describe('a classic member in a consumer group', () => {
     );
   });
 
+  it('is refused with an id that no record holds', () => {
+    const coordinator = coordinatorWith();
+    joinAs(coordinator, 'b');
+    const joining = { protocols: subscribed(['orders']), memberId: 'm'.repeat(32_768) };
+    expect(answered(join(coordinator, joining)).errorCode).toBe(ErrorCode.INVALID_REQUEST);
+  });
+
   it('is fenced by generation, and unknown is whoever is not one', () => {
     const coordinator = coordinatorWith();
     joinAs(coordinator, 'a');
@@ -247,6 +254,17 @@ describe('a downgrade', () => {
     const joined = awaited(coordinator, join(coordinator, { memberId: id, protocols: subscribed(['orders']) }));
     expect(joined).toMatchObject({ errorCode: 0, leader: id });
     expect(coordinator.state.offsets.get('g')?.get('orders')?.get(0)?.offset).toBe(9);
+  });
+
+  it('takes a member that named a protocol twice for one that named it once', () => {
+    const coordinator = coordinatorWith();
+    const b = joinAs(coordinator, 'b');
+    const [range] = subscribed(['orders']);
+    const protocols = range === undefined ? [] : [range, range];
+    const { memberId } = answered(join(coordinator, { protocols }));
+    expect(answered(join(coordinator, { protocols, memberId })).errorCode).toBe(ErrorCode.NONE);
+    expect(beat(coordinator, b, { memberEpoch: -1 }).errorCode).toBe(ErrorCode.NONE);
+    expect(stateOf(coordinator)).toBe('PreparingRebalance');
   });
 
   it('follows when its session ends, and survives a coordinator that fails over', () => {

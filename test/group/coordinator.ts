@@ -6,12 +6,13 @@
 import { expect } from 'vitest';
 import { GROUP_DEFAULTS } from '../../core/group/defaults.ts';
 import { GROUP_MACHINE, groupDeadlineMs } from '../../core/group/machine.ts';
+import { fitBatch } from '../../core/group/records.ts';
 import type { GroupAnswer, GroupCall, GroupConfig } from '../../core/group/shapes.ts';
 import { checkGroups, type GroupState, sameHardState } from '../../core/group/state.ts';
 import { uuidFromBytes } from '../../core/lib/uuid.ts';
 import type { MetadataImage } from '../../core/metadata/image.ts';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '../../core/protocol/codec.ts';
-import type { KeyedBytes } from '../../core/protocol/group-records.ts';
+import type { GroupRecord, KeyedBytes } from '../../core/protocol/group-records.ts';
 import type { RequestInputOf, RequestOf, ResponseOf } from '../../core/protocol/messages/index.ts';
 import { concat } from '../log/world.ts';
 import { idOf, imageOf, topicRecordsOf } from '../metadata/cluster.ts';
@@ -132,6 +133,12 @@ export function call(coordinator: Coordinator, waiter: number, what: GroupCall):
   new DataView(bytes.buffer).setUint32(12, ++coordinator.uuids);
   const request = { waiter, wallMs, uuid: uuidFromBytes(bytes, 0), image, compilePattern, call: what };
   const decision = GROUP_MACHINE.handle(state, { nowMs, nextOffset: log.length }, request);
+  if (decision.isAtomic) {
+    expect(
+      fitBatch(decision.records as readonly GroupRecord[], coordinator.config.recordSizeMax),
+      'a decision fits one batch',
+    ).toBe(true);
+  }
   const entries = decision.records.map((record) => GROUP_MACHINE.encode(record));
   const place = {
     baseOffset: log.length,

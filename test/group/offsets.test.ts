@@ -224,6 +224,18 @@ describe('fetching', () => {
   });
 });
 
+describe('OffsetDelete of a partition that is named many times', () => {
+  it('writes one record', () => {
+    const coordinator = createCoordinator();
+    commit(coordinator, 0, 1);
+    const before = coordinator.log.length;
+    const partitions = Array.from({ length: 100 }, () => ({ partitionIndex: 0 }));
+    const { topics } = ask(coordinator, 47, 0, { groupId: 'g', topics: [{ name: 'orders', partitions }] });
+    expect(topics[0]?.partitions.filter(({ errorCode }) => errorCode === ErrorCode.NONE)).toHaveLength(100);
+    expect(coordinator.log.length - before).toBe(1);
+  });
+});
+
 describe('OffsetDelete', () => {
   const remove = (coordinator: Coordinator, groupId = 'g') =>
     ask(coordinator, 47, 0, {

@@ -1,6 +1,7 @@
 /** Whole frames: heads, versions, defaults, cuts around records, and what a version has no place for. */
 import { describe, expect, it } from 'vitest';
 import { Reader } from '../../core/lib/cursor.ts';
+import { ProtocolError } from '../../core/lib/protocol-error.ts';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import { isServed, requestHeaderVersion, responseHeaderVersion } from '../../core/protocol/api.ts';
 import {
@@ -205,5 +206,17 @@ describe('compiled text', () => {
   ] as const)('is what reviewers have seen (%#)', async (message, version) => {
     const text = `${decoderText(message, version, false)}\n${encoderText(message, version, false)}`;
     await expect(text).toMatchFileSnapshot(`golden/${message.name}.v${version}.js`);
+  });
+});
+
+describe('a response that names one large thing again and again', () => {
+  it('is refused before it takes the memory', () => {
+    const memberAssignment = new Uint8Array(1024 * 1024);
+    const texts = { memberId: 'm', clientId: '', clientHost: '' };
+    const member = { ...texts, groupInstanceId: null, memberMetadata: new Uint8Array(0), memberAssignment };
+    const head = { errorCode: 0, errorMessage: null, groupState: '', protocolType: '', protocolData: '' };
+    const group = { ...head, groupId: 'g', members: [member], authorizedOperations: 0 };
+    const body = { throttleTimeMs: 0, groups: Array.from({ length: 20_000 }, () => group) };
+    expect(() => encodeResponse(15, 5, 1, body)).toThrow(ProtocolError);
   });
 });

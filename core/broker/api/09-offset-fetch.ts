@@ -9,6 +9,7 @@ import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { OffsetFetchRequest, OffsetFetchResponse } from '../../protocol/messages/09-offset-fetch.ts';
 import { answer } from '../answers.ts';
+import { asksTooMuch } from '../groups/asked.ts';
 import { askGroups, clientOf } from '../groups/calls.ts';
 import type { Gather } from '../groups/state.ts';
 import type { Node, Request } from '../state.ts';
@@ -19,7 +20,9 @@ const BATCHED_SINCE = 8;
 /** The first version with an error of the whole group. */
 const GROUP_ERROR_SINCE = 2;
 
-/** Asks the coordinators of the groups. */
+/**
+ * Asks the coordinators of the groups. None may be named twice: a short request could else be answered by gigabytes.
+ */
 export function handleOffsetFetch(node: Node, env: Env, request: Request, body: OffsetFetchRequest, out: Outbox): void {
   const { requireStable } = body;
   const groups = request.version >= BATCHED_SINCE ? body.groups : [onlyGroup(body)];
@@ -28,6 +31,15 @@ export function handleOffsetFetch(node: Node, env: Env, request: Request, body: 
     const call = { kind: 'offsetFetch', body: { ...group, requireStable }, ...client } as const;
     return { groupId: group.groupId, call };
   });
+  const counts = groups.flatMap(({ topics }) => (topics ?? []).map(({ partitionIndexes }) => partitionIndexes.length));
+  const namesTwice = new Set(groups.map(({ groupId }) => groupId)).size < groups.length;
+  if (namesTwice || asksTooMuch(counts)) {
+    const refused = groups.map(({ groupId }) => ({ groupId, topics: [], errorCode: ErrorCode.INVALID_REQUEST }));
+    const isBatched = request.version >= BATCHED_SINCE;
+    const errorCode = isBatched ? ErrorCode.NONE : ErrorCode.INVALID_REQUEST;
+    answer(node, request, KEY, { throttleTimeMs: 0, topics: [], errorCode, groups: isBatched ? refused : [] });
+    return;
+  }
   askGroups(node, env, request, 'offsetFetch', calls, out);
 }
 

@@ -11,7 +11,7 @@ const KEY = 15;
 /** What a client may do with a group where nobody checks: read, delete, describe, and describe and alter configs. */
 export const GROUP_OPERATIONS = 0b1101_0100_1000;
 
-/** Asks the coordinators of the groups. */
+/** Asks the coordinators of the groups, each group once: a short request could else be answered by gigabytes. */
 export function handleDescribeGroups(
   node: Node,
   env: Env,
@@ -20,7 +20,7 @@ export function handleDescribeGroups(
   out: Outbox,
 ): void {
   const client = clientOf(request);
-  const calls = body.groups.map((groupId) => {
+  const calls = [...new Set(body.groups)].map((groupId) => {
     return { groupId, call: { kind: 'describeGroup', body: { groupId }, ...client } as const };
   });
   askGroups(node, env, request, 'describeGroup', calls, out, body.includeAuthorizedOperations);

@@ -12,7 +12,7 @@ import { servesConsumerGroups } from './68-consumer-group-heartbeat.ts';
 
 const KEY = 69;
 
-/** Asks the coordinators of the groups. */
+/** Asks the coordinators of the groups, each group once: a short request could else be answered by gigabytes. */
 export function handleConsumerGroupDescribe(
   node: Node,
   env: Env,
@@ -26,7 +26,7 @@ export function handleConsumerGroupDescribe(
     answer(node, request, KEY, { throttleTimeMs: 0, groups });
     return;
   }
-  const calls = body.groupIds.map((groupId) => {
+  const calls = [...new Set(body.groupIds)].map((groupId) => {
     return { groupId, call: { kind: 'consumerGroupDescribe', body: { groupId }, ...client } as const };
   });
   askGroups(node, env, request, 'consumerGroupDescribe', calls, out, body.includeAuthorizedOperations);

@@ -5,6 +5,7 @@
  */
 import type { Journal } from '../../coordination/coordinator.ts';
 import type { Place } from '../../coordination/machine.ts';
+import { RECORD_OVERHEAD_BYTES_MAX } from '../../group/records.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
 import { roomOfLog } from '../../log/log.ts';
@@ -15,9 +16,6 @@ import { encodeBatch } from '../../protocol/records.ts';
 import { APPENDS_MAX, appendOwnToLeader, isShort } from '../../replication/leader.ts';
 import { touch } from '../partitions/partitions.ts';
 import type { Node, Partition } from '../state.ts';
-
-/** Lengths, deltas and counts around the key and value of one record, at most, bytes. */
-const RECORD_OVERHEAD_BYTES_MAX = 23;
 
 /** Bytes of a key and its value. */
 export function entryBytes({ key, value }: KeyedBytes): number {
