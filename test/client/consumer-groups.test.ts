@@ -244,6 +244,24 @@ describe.each(KINDS)('with %s', (_, kind) => {
     act(toy, one, (c, e) => subscribe(c, e, { topics: ['t', 'u'] }));
     settle(world, [one], 5);
   });
+
+  it('may subscribe anew while it is still giving up what it had', () => {
+    const world = scene(2);
+    const { toy } = world;
+    for (let p = 0; p < 2; p++) fill(partitionOf(toy, 't', p), 3);
+    const one = join(world, kind);
+    settle(world, [one], 2);
+    run(toy, toy.nowMs + 2000, () => one.records.length === 6);
+    act(toy, one, (c, e) => unsubscribe(c, e));
+    // Its positions are being committed.
+    run(toy, toy.nowMs + 1000, () => one.consumer.rebalance?.stage === 'committing');
+    expect(one.consumer.rebalance?.stage).toBe('committing');
+    act(toy, one, (c, e) => subscribe(c, e, { topics: ['t'] }));
+    run(toy, toy.nowMs + 1000);
+    settle(world, [one], 2);
+    run(toy, toy.nowMs + 10_000);
+    settle(world, [one], 2);
+  });
 });
 
 describe('cooperative members', () => {
