@@ -1,4 +1,4 @@
-/** Groups of consumers on three nodes, whose coordinators are lost: they die, stand still, or are not heard any more. */
+/** Groups of consumers on three nodes, whose coordinators die, stand still, or are not heard any more. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
 import { QUICK_GROUPS, SMALL_FILES, SMALL_LAGS, SOME_GROUPS, STEADY_LOAD_ON_THREE, THREE_NODES } from './parts.ts';
 

@@ -86,7 +86,7 @@ export interface ConsumerMember {
   /** What the heartbeat that is out says. */
   saying: ReadonlyMap<string, string>;
   isOusted: boolean;
-  /** What the owner is giving up is everything: the coordinator does not take it for given up before the member goes. */
+  /** What the owner is giving up is everything: to the coordinator it stays ours until we have left. */
   isParting: boolean;
   polledMs: number;
   failures: number;

@@ -104,7 +104,8 @@ export function findZombieCommits({ history }: GroupFacts): Found {
       const later = assignments.find((one) => one.generation > generation && one.atUs < lastSentUs);
       if (later === undefined) continue;
       const what = `${offset} for ${partitionText(history, partition)}`;
-      const sentence = `member ${member} of ${groupId} committed ${what} in generation ${generation} after ${later.generation} had begun`;
+      const when = `in generation ${generation} after ${later.generation} had begun`;
+      const sentence = `member ${member} of ${groupId} committed ${what} ${when}`;
       report(found, 'zombie-commit', 5, partition, sentence);
     }
   }

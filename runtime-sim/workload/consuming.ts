@@ -368,9 +368,9 @@ export function standingOf(state: unknown): string {
   const phase =
     member === undefined ? '' : member.protocol === 'classic' ? member.classic.phase : member.consumer.phase;
   const generation = member === undefined ? -1 : (whoIs(member)?.generation ?? -1);
-  const waits = `${rebalance === null ? '' : ` ${rebalance.kind} ${rebalance.stage}`}${owed === null ? '' : ' in a listener'}`;
-  const isAway = backAtMs === NEVER ? '' : ' away';
-  return `member ${notes.member} ${life}${isAway} ${phase} in ${generation} with ${[...notes.holdings.keys()]}${waits}`;
+  const waits = rebalance === null ? '' : ` ${rebalance.kind} ${rebalance.stage}`;
+  const what = `${life}${backAtMs === NEVER ? '' : ' away'}${waits}${owed === null ? '' : ' in a listener'}`;
+  return `member ${notes.member} ${what} ${phase} in ${generation} with ${[...notes.holdings.keys()]}`;
 }
 
 /** The group of a consuming process. */
