@@ -1,4 +1,4 @@
-/** The end of a run for groups of consumers: whether every member settles, and when. Reads states, and writes it down. */
+/** The end of a run for groups of consumers: whether every member settles, and when. That goes into the history. */
 import type { GroupHistory } from '../core/verify/group-history.ts';
 import { SETTLED_MAX_MS } from '../core/verify/groups.ts';
 import type { Actor } from './actor.ts';

@@ -3,7 +3,7 @@
  * gives partitions up when it is told to, and writes what it saw into the history of its group.
  *
  * Now and then it stalls: it lives on and is not polled for longer than it may. Or its process stands still, heartbeats
- * and all, and goes on as a zombie with a stale view. Or it leaves, by unsubscribing or closing, and comes back. A crash
+ * and all, and goes on as a zombie. Or it leaves, by unsubscribing or closing, and comes back. A crash
  * forgets the consumer; its next life is another member, or the same again if it is a static one.
  *
  * Asked to stop it does none of that any more, and goes on as a member. A listener may take its time: what it was told
