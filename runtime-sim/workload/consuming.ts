@@ -152,12 +152,19 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
         if (input.kind !== 'wake') state.inbox.push(input);
         return;
       }
-      for (const waiting of state.inbox.splice(0)) feed(state, env, waiting, out);
+      if (state.frozenUntilMs !== 0) thaw(state, env, out);
       if (input.kind === 'wake') act(state, env);
       feed(state, env, input, out);
       return;
     default:
   }
+}
+
+/** It goes on. Its owner may come for records, and commit, before it hears of anything that has happened meanwhile. */
+function thaw(state: Consuming, env: Env, out: Outbox): void {
+  state.frozenUntilMs = 0;
+  if (jitter(state.dice, 2) === 0) act(state, env);
+  for (const waiting of state.inbox.splice(0)) feed(state, env, waiting, out);
 }
 
 /** All that it does of its own accord. */
