@@ -317,21 +317,23 @@ function take(state: Consuming, env: Env, event: ConsumerEvent): void {
 }
 
 /**
- * A program would end, and be started again. That the coordinator still waits for a static member which has died is no
- * fault: in the consumer protocol its place is free when its session is over.
+ * A program would end, and be started again. Of static members that is no fault where, in the consumer protocol, the
+ * coordinator still waits for one that has died, until its session is over; or where, in the classic one, a coordinator
+ * has gone that had given it a new id: that is in the log with the next generation only, and its older one is not it.
  */
 function takeFatal(
   state: Consuming,
   env: Env,
   { error, message, at }: Extract<ConsumerEvent, { kind: 'error' }>,
 ): void {
-  const { observer, group } = state.options;
+  const { observer, group, consumer } = state.options;
   observer.reached(`sim.consumer.fatal_${error}`);
   const { history } = observer;
-  const isAwaited = error === ErrorCode.UNRELEASED_INSTANCE_ID && group.protocol === 'consumer';
+  const expected = group.protocol === 'consumer' ? ErrorCode.UNRELEASED_INSTANCE_ID : ErrorCode.FENCED_INSTANCE_ID;
+  const isExpected = error === expected && typeof consumer.instanceId === 'string';
   const where = at === null ? '' : ` of ${at.topic}-${at.partition}`;
   const sentence = `a member of ${group.groupId} was told ${error}${where} for good: ${message}`;
-  if (!isAwaited) complain(history, { checker: 'consumer-failed', promise: 5, partition: -1, sentence });
+  if (!isExpected) complain(history, { checker: 'consumer-failed', promise: 5, partition: -1, sentence });
   if (state.backAtMs !== NEVER) return;
   closeConsumer(state.consumer, env, CLOSE_MS);
   state.isBack = 'anew';
