@@ -43,7 +43,7 @@ export function rackOf({ cluster }: Plan, nodeId: number): string {
 }
 
 /** All nodes, another one first for each client. */
-function bootstrapOf({ cluster }: Plan, client: number): Address[] {
+export function bootstrapOf({ cluster }: Plan, client: number): Address[] {
   const { nodes } = cluster;
   return Array.from({ length: nodes }, (_, index) => {
     return { host: NODE_NAMES[(client + index) % nodes] as string, port: PORT };

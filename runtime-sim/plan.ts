@@ -3,6 +3,7 @@
  * free.
  */
 import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
+import { drawGroups } from './plan-groups.ts';
 import type { AdministrationPlan, ClusterPlan, Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
 
 const ENTITY = {
@@ -70,6 +71,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     changeVotersEveryMs:
       workload.changeVotersEveryMs === undefined ? null : drawn(dice, ENTITY.voting, workload.changeVotersEveryMs),
     administration: drawAdministration(dice, scenario),
+    groups: drawGroups(dice, scenario),
     settings: scenario.settings.map(
       (choice, index) => [choice.name, pick(dice, SITE.settings, ENTITY.settings + index, choice.values)] as const,
     ),

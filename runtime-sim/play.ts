@@ -26,9 +26,11 @@ import {
   REQUEST_TIMEOUT_MS,
   RETRY_BACKOFF_MS,
 } from './casting.ts';
+import { addGroups } from './casting-groups.ts';
 import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
 import { checkFolders } from './folder-check.ts';
+import { settleGroups } from './group-end.ts';
 import { nodeIdOf } from './holdings.ts';
 import { checkLogs } from './log-check.ts';
 import { cut } from './network/trouble.ts';
@@ -99,6 +101,7 @@ export function play(run: Run, script: readonly ScriptStep[]): Complaint | null 
     const servedUs = world.nowUs;
     history.calmUs = servedUs;
     runUntil(world, servedUs + HEALED_WORK_MS * 1000, hooks);
+    settleGroups(run);
     return finish(run, servedUs);
   } catch (thrown) {
     return raised(run, thrown);
@@ -142,6 +145,7 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addRepeater(world, observer, plan, fromUs);
   addMover(world, observer, plan, fromUs);
   addVoterChanger(world, observer, plan, fromUs);
+  addGroups(world, observer, plan, fromUs);
 }
 
 /** Whoever changes the voters sees to it that all nodes vote. Whether they do in time. */

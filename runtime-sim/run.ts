@@ -30,6 +30,7 @@ import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fi
 import { END, type Troubles } from './trouble/troubles.ts';
 import { createWitness, type Scene, takeAcknowledged, testify } from './witness.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
+import { CONSUMING, forgetMember } from './workload/consuming.ts';
 import { forgetMoves, MOVING } from './workload/moving.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
@@ -185,6 +186,7 @@ function onDown(run: Run, actor: Actor, state: unknown): void {
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
   if (actor.machine === MOVING) forgetMoves(observer, state);
   if (actor.machine === VOTING) forgetVotes(observer, state);
+  if (actor.machine === CONSUMING) forgetMember(state);
   // Of several nodes another may still carry out what this one was asked.
   if (actor.role === 'node' && nodes.length === 1) observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {

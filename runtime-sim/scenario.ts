@@ -138,6 +138,18 @@ export interface WorkloadRange {
   readonly moveEveryMs?: Range;
   /** Between two changes of the voters by one who makes them, on average, ms; absent for nobody. */
   readonly changeVotersEveryMs?: Range;
+  /** Groups of consumers; absent for none. */
+  readonly groups?: GroupsRange;
+}
+
+/** Groups of consumers of the topic that is always there. */
+export interface GroupsRange {
+  /** Groups; each is of one protocol. */
+  readonly groups: Range;
+  /** Of each group. */
+  readonly members: Range;
+  /** Between two troubles that a member makes by itself, on average, ms: it stalls, stands still, leaves. */
+  readonly troubleEveryMs: Range;
 }
 
 /** What administrators do in a scenario, with topics that come and go beside the constant one. */
@@ -212,6 +224,27 @@ export interface ProducerPlan {
   readonly deliveryTimeoutMs: number;
 }
 
+/** A group as a seed drew it. */
+export interface GroupPlan {
+  readonly protocol: 'classic' | 'consumer';
+  readonly members: readonly MemberPlan[];
+  /** Of the classic protocol: all of these are known to all members. */
+  readonly assignors: readonly ('range' | 'cooperative-sticky' | 'roundrobin' | 'sticky')[];
+}
+
+/** A member as a seed drew it. */
+export interface MemberPlan {
+  readonly isStatic: boolean;
+  readonly isAuto: boolean;
+  readonly commits: 'sync' | 'async' | 'none';
+  /** It subscribes by an expression. */
+  readonly isByPattern: boolean;
+  readonly pollEveryMs: number;
+  readonly maxPollIntervalMs: number;
+  readonly troubleEveryMs: number;
+  readonly serverAssignor: 'uniform' | 'range' | null;
+}
+
 /** Administration as a seed drew it. */
 export interface AdministrationPlan {
   readonly administrators: number;
@@ -242,6 +275,7 @@ export interface Plan {
   /** Readers that begin anew again and again, beside the one at the tail. */
   readonly replayers: number;
   readonly administration: AdministrationPlan | null;
+  readonly groups: readonly GroupPlan[];
   readonly settings: readonly (readonly [name: string, value: number | string])[];
   readonly troubles: readonly TroublePlan[];
   readonly chunkPpm: number;

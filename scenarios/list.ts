@@ -11,6 +11,7 @@ import { ELECTION_ON_REQUEST } from './election-on-request.ts';
 import { FAILED_SYNC } from './failed-sync.ts';
 import { FULL_DISK } from './full-disk.ts';
 import { GRACEFUL_DEGRADATION } from './graceful-degradation.ts';
+import { GROUPS_SHARE } from './groups-share.ts';
 import { LATE_DUPLICATES } from './late-duplicates.ts';
 import { LONG_ABSENCE } from './long-absence.ts';
 import { METADATA_POWER_LOSS } from './metadata-power-loss.ts';
@@ -28,6 +29,7 @@ import { THREE_CALM } from './three-calm.ts';
 import { THREE_CONTROLLER_LOSS } from './three-controller-loss.ts';
 import { THREE_CRASH } from './three-crash.ts';
 import { THREE_DISK_SWAPS } from './three-disk-swaps.ts';
+import { THREE_GROUPS } from './three-groups.ts';
 import { THREE_LATE_MOVES } from './three-late-moves.ts';
 import { THREE_LATE_WORDS } from './three-late-words.ts';
 import { THREE_PARTITIONS } from './three-partitions.ts';
@@ -92,4 +94,4 @@ export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_LATE_WORDS, THREE_LATE_MOVES];
+export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_LATE_WORDS, THREE_LATE_MOVES, GROUPS_SHARE, THREE_GROUPS];

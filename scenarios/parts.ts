@@ -1,5 +1,11 @@
 /** Pieces that several scenarios share. Data only. */
-import type { AdministrationRange, ClusterRange, SettingChoice, WorkloadRange } from '../runtime-sim/scenario.ts';
+import type {
+  AdministrationRange,
+  ClusterRange,
+  GroupsRange,
+  SettingChoice,
+  WorkloadRange,
+} from '../runtime-sim/scenario.ts';
 
 /** An administrator now and then, in a third of the seeds: he must not disturb anybody. */
 export const SOME_ADMINISTRATION: AdministrationRange = {
@@ -66,6 +72,21 @@ export const SMALL_LAGS: readonly SettingChoice[] = [
   { name: 'replica.lag.time.max.ms', values: [1_500, 30_000] },
   { name: 'replica.fetch.wait.max.ms', values: [100, 500] },
 ];
+
+/** What groups of consumers need in a run that is shorter than their usual time-outs. */
+export const QUICK_GROUPS: readonly SettingChoice[] = [
+  { name: 'group.initial.rebalance.delay.ms', values: [0, 200, 1_000] },
+  { name: 'group.consumer.session.timeout.ms', values: [6_000] },
+  { name: 'group.consumer.min.session.timeout.ms', values: [1_000] },
+  { name: 'group.consumer.heartbeat.interval.ms', values: [300, 1_000] },
+  { name: 'group.consumer.min.heartbeat.interval.ms', values: [100] },
+  { name: 'group.consumer.assignment.interval.ms', values: [0, 500] },
+  { name: 'offsets.topic.num.partitions', values: [1, 2, 5] },
+  { name: 'offsets.topic.segment.bytes', values: [1_048_576] },
+];
+
+/** A few groups of a few members each, who now and then leave, stall or stand still. */
+export const SOME_GROUPS: GroupsRange = { groups: [1, 3], members: [1, 4], troubleEveryMs: [2_000, 15_000] };
 
 /** Three nodes of both roles, and every topic on all of them. */
 export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };

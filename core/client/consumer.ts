@@ -171,10 +171,11 @@ function finish(consumer: Consumer, out: Outbox, events: ConsumerEvent[]): void 
   if (consumer.grouped !== null) {
     closeCoordinator(consumer.grouped.coordinator, out, []);
     for (const { ticket, what } of consumer.grouped.offsets.tasks.splice(0)) {
-      const marks = what.kind === 'commit' ? what.marks : [];
+      const error = ErrorCode.NETWORK_EXCEPTION;
+      const marks = what.kind === 'commit' ? what.marks.map((mark) => ({ ...mark, error })) : [];
       const kind = what.kind === 'commit' ? 'committed' : 'offsets';
       const known = consumer.ownCommits.has(ticket) ? 0 : ticket;
-      if (ticket !== consumer.starting) events.push({ kind, ticket: known, error: ErrorCode.NETWORK_EXCEPTION, marks });
+      if (ticket !== consumer.starting) events.push({ kind, ticket: known, error, marks });
     }
     consumer.grouped.offsets.call = 0;
   }

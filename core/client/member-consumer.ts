@@ -86,6 +86,8 @@ export interface ConsumerMember {
   /** What the heartbeat that is out says. */
   saying: ReadonlyMap<string, string>;
   isOusted: boolean;
+  /** What the owner is giving up is everything: to the coordinator it stays ours until we have left. */
+  isParting: boolean;
   polledMs: number;
   failures: number;
   retryAtMs: number;
@@ -117,6 +119,7 @@ export function createConsumerMember(options: ConsumerMemberOptions): ConsumerMe
     said: null,
     saying: new Map(),
     isOusted: false,
+    isParting: false,
     polledMs: 0,
     failures: 0,
     retryAtMs: 0,
@@ -164,6 +167,12 @@ export function consumerMemberDone(member: ConsumerMember, env: Env, events: Mem
   const { awaits } = member;
   member.awaits = null;
   member.releasing = [];
+  if (member.isParting && member.wish !== null) {
+    // It wants to stay after all, and owns nothing any more: it joins as one that does.
+    env.reached('member.stayed');
+    oustConsumer(member);
+  }
+  member.isParting = false;
   if (member.phase !== 'reconciling' || member.isOusted || member.wish === null) return;
   if (awaits === 'revoke') takeAdded(member, events);
   else if (awaits === 'assign') settle(member, env);
@@ -177,6 +186,7 @@ export function oustConsumer(member: ConsumerMember): void {
   member.next = [];
   member.call = 0;
   member.isOusted = true;
+  member.isParting = false;
   if (member.phase !== 'stalled') member.phase = 'joining';
 }
 
@@ -255,6 +265,7 @@ function giveUpAll(member: ConsumerMember, env: Env, events: MemberEvent[]): voi
   if (countOf(gone) > 0) {
     member.releasing = gone;
     member.awaits = 'revoke';
+    member.isParting = true;
     events.push({ kind: 'revoke', partitions: gone });
     return;
   }

@@ -7,6 +7,15 @@
  */
 import { cutBound, type TopicLife, topicLives } from './administration.ts';
 import { findDeletedReads, findStaleTopics, findStarts } from './comings-and-goings.ts';
+import {
+  findDeliveryGaps,
+  findGroupSkips,
+  findOffsetRegressions,
+  findRestless,
+  findTwoOwners,
+  findUnsettled,
+  findZombieCommits,
+} from './groups.ts';
 import { type Complaint, type History, partitionText, type Send } from './history.ts';
 import { lossesOfRead, lossesOfSend } from './losses.ts';
 import { findMetadataBreaks } from './metadata.ts';
@@ -319,6 +328,13 @@ export const CHECKERS: readonly Checker[] = [
   { name: 'duplicate', promise: 4, says: 'idempotent records are there once', find: findDuplicates },
   { name: 'nonmonotonic-send', promise: 4, says: 'idempotent records are there in send order', find: findDisorder },
   { name: 'unanswered', promise: 6, says: 'every request is answered', find: findUnanswered },
+  { name: 'two-owners', promise: 5, says: 'a partition has one owner', find: findTwoOwners },
+  { name: 'zombie-commit', promise: 5, says: 'nobody commits for a later generation', find: findZombieCommits },
+  { name: 'offset-regression', promise: 5, says: 'committed offsets stay', find: findOffsetRegressions },
+  { name: 'group-skip', promise: 3, says: 'a group commits past what it was handed', find: findGroupSkips },
+  { name: 'group-gap', promise: 3, says: 'members are handed every record in order', find: findDeliveryGaps },
+  { name: 'group-unsettled', promise: 6, says: 'members settle', find: findUnsettled },
+  { name: 'group-restless', promise: 6, says: 'groups come to rest', find: findRestless },
 ];
 
 /** What losses in a damaged partition are called; the rest is never excused, a wrong value least of all. */

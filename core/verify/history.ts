@@ -9,6 +9,7 @@
  * *incarnation* of that slot for each topic id, in which readers find what they find.
  */
 import type { CutRecords, TopicOperation } from './administration.ts';
+import type { GroupHistory } from './group-history.ts';
 import type { Loss } from './losses.ts';
 
 /** A partition that takes part. */
@@ -106,6 +107,8 @@ export interface History {
   readonly operations: TopicOperation[];
   /** Requests to delete records, in the order of asking. */
   readonly cuts: CutRecords[];
+  /** Groups of consumers, with what their members did and saw. */
+  readonly groups: GroupHistory[];
   /** When a node's process ended: what it had not begun by then it will not do. */
   readonly downsUs: number[];
   /** When a network held bytes back, to deliver them at the end; -1 for an end that has not come. */
@@ -129,6 +132,7 @@ export function createHistory(partitions: readonly HistoryPartition[], isOfSever
     losses: [],
     operations: [],
     cuts: [],
+    groups: [],
     downsUs: [],
     holds: [],
     fulls: [],

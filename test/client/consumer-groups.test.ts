@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { closeConsumer } from '../../core/client/consumer.ts';
 import { commitOffsets } from '../../core/client/consumer-offsets.ts';
 import type { ConsumerOptions } from '../../core/client/consumer-options.ts';
-import { subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
+import { assignPartitions, subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
 import { GROUP_DEFAULTS } from '../../core/group/defaults.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
@@ -243,6 +243,38 @@ describe.each(KINDS)('with %s', (_, kind) => {
     settle(world, [one], 3);
     act(toy, one, (c, e) => subscribe(c, e, { topics: ['t', 'u'] }));
     settle(world, [one], 5);
+  });
+
+  it('says of no partition that it was stored when it closes without an answer', () => {
+    const { toy, groups, board } = scene(2);
+    const one = startConsuming(toy, board, { ...kind, autoCommit: false });
+    act(toy, one, (c, e) => assignPartitions(c, e, [{ topic: 't', partition: 0 }]));
+    fill(partitionOf(toy, 't', 0), 3);
+    run(toy, toy.nowMs + 3000, () => one.records.length === 3);
+    groups.refusals.set(8, Array(200).fill(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS));
+    act(toy, one, (c, e) => commitOffsets(c, e, null, true));
+    act(toy, one, (c, e) => closeConsumer(c, e, 500));
+    run(toy, toy.nowMs + 3000, () => one.consumer.life === 'closed');
+    const told = one.events.flatMap((event) => (event.kind === 'committed' ? event.marks : []));
+    expect(told.map(({ error }) => error)).toEqual([ErrorCode.NETWORK_EXCEPTION]);
+  });
+
+  it('may subscribe anew while it is still giving up what it had', () => {
+    const world = scene(2);
+    const { toy } = world;
+    for (let p = 0; p < 2; p++) fill(partitionOf(toy, 't', p), 3);
+    const one = join(world, kind);
+    settle(world, [one], 2);
+    run(toy, toy.nowMs + 2000, () => one.records.length === 6);
+    act(toy, one, (c, e) => unsubscribe(c, e));
+    // Its positions are being committed.
+    run(toy, toy.nowMs + 1000, () => one.consumer.rebalance?.stage === 'committing');
+    expect(one.consumer.rebalance?.stage).toBe('committing');
+    act(toy, one, (c, e) => subscribe(c, e, { topics: ['t'] }));
+    run(toy, toy.nowMs + 1000);
+    settle(world, [one], 2);
+    run(toy, toy.nowMs + 10_000);
+    settle(world, [one], 2);
   });
 });
 

@@ -1,0 +1,115 @@
+/**
+ * What members of groups did and saw, as a part of a history (`history.ts`), plain data. Judged by `groups.ts`.
+ *
+ * A member is one life of a consumer: whoever starts again, or joins again after it had left, is another one. It owns a
+ * partition from being told so until it is told to give it up, or hears that it has lost it, or dies. Partitions are
+ * indexes of the history's; times are its microseconds.
+ */
+
+/** A partition that a member came to own. */
+export interface Holding {
+  readonly member: number;
+  readonly partition: number;
+  readonly fromUs: number;
+  /** When it ended for the member itself; Infinity while it lasts. */
+  toUs: number;
+}
+
+/** A member was told what it owns: all of it, under this generation or member epoch. */
+export interface Assignment {
+  readonly member: number;
+  /** Its `group.instance.id`; null for a dynamic member. */
+  readonly instanceId: string | null;
+  readonly generation: number;
+  readonly atUs: number;
+  readonly partitions: readonly number[];
+}
+
+/** The coordinator took a member for one of its own: `sentUs` is when it was asked. */
+export interface Proof {
+  readonly member: number;
+  readonly sentUs: number;
+}
+
+/** An offset that a client asked to be stored. */
+export interface OffsetCommit {
+  readonly member: number;
+  /** Under which it was sent last; -1 for none. */
+  generation: number;
+  readonly partition: number;
+  readonly offset: number;
+  readonly sentUs: number;
+  /** When the attempt that was answered was sent. */
+  lastSentUs: number;
+  /** When it was answered; Infinity while it was not. */
+  doneUs: number;
+  /** It was sent more than once: an earlier attempt may be carried out later than it was answered. */
+  isRepeated: boolean;
+  outcome: 'acknowledged' | 'unknown';
+}
+
+/** A committed offset that was read back; -1 where there was none. */
+export interface OffsetLookup {
+  readonly partition: number;
+  readonly offset: number;
+  readonly askedUs: number;
+  readonly doneUs: number;
+}
+
+/** Records that members were handed, as columns: one entry in each for every record, in order. */
+export interface Deliveries {
+  /** Index of the holding; -1 of a partition that the member did not own. */
+  readonly holding: number[];
+  readonly partition: number[];
+  readonly offset: number[];
+  readonly atUs: number[];
+}
+
+/** One group. */
+export interface GroupHistory {
+  readonly groupId: string;
+  readonly protocol: 'classic' | 'consumer';
+  readonly holdings: Holding[];
+  readonly assignments: Assignment[];
+  readonly proofs: Proof[];
+  readonly commits: OffsetCommit[];
+  readonly lookups: OffsetLookup[];
+  readonly deliveries: Deliveries;
+  /** Members so far. */
+  members: number;
+  /** When nobody came, went or failed any more; -1 while that time has not come. */
+  calmUs: number;
+  /** Members that were to settle then. */
+  calmMembers: number;
+  /** When all of them had; -1 where they have not. */
+  settledUs: number;
+}
+
+/** A group of which nothing was seen. */
+export function createGroupHistory(groupId: string, protocol: GroupHistory['protocol']): GroupHistory {
+  return {
+    groupId,
+    protocol,
+    holdings: [],
+    assignments: [],
+    proofs: [],
+    commits: [],
+    lookups: [],
+    deliveries: { holding: [], partition: [], offset: [], atUs: [] },
+    members: 0,
+    calmUs: -1,
+    calmMembers: 0,
+    settledUs: -1,
+  };
+}
+
+/** Adds one record that a member was handed. */
+export function addDelivery(
+  { deliveries }: GroupHistory,
+  record: { readonly holding: number; readonly partition: number; readonly offset: number; readonly atUs: number },
+): void {
+  deliveries.holding.push(record.holding);
+  deliveries.partition.push(record.partition);
+  deliveries.offset.push(record.offset);
+  deliveries.atUs.push(record.atUs);
+}

@@ -1,0 +1,281 @@
+/**
+ * Judges what members of groups did and saw (`group-history.ts`): promise 5, and what it rests on. Each checker is a
+ * pure function from a history, and what is known of its partitions, to what it found wrong.
+ *
+ * Nothing is held against a member that the coordinator may have given up: whoever stood still for longer than its
+ * session goes on believing that it owns what is another's already, until it hears of it. What counts is what the
+ * coordinator has acknowledged, by when that was asked.
+ */
+import type { Assignment, GroupHistory, Holding, OffsetCommit, OffsetLookup } from './group-history.ts';
+import { type Complaint, type History, partitionText } from './history.ts';
+
+/** What is known of the partitions. */
+export interface GroupFacts {
+  readonly history: History;
+  /** By partition: the value at each offset, as the final session read it; undefined without a final session. */
+  readonly truth: readonly (ReadonlyMap<number, number> | undefined)[];
+  /** By partition: records below it may have been deleted. */
+  readonly bounds: readonly number[];
+}
+
+/** The most that one checker reports of one history. */
+const FOUND_MAX = 10;
+/** Members settle at the latest so long after the last change, ms: two sessions and a rebalance. */
+export const SETTLED_MAX_MS = 30_000;
+/** So many generations after the last change, for each member, and for all: it joins, is told, and is told again. */
+const GENERATIONS_PER_MEMBER = 3;
+const GENERATIONS_MORE = 3;
+
+type Found = Complaint[];
+
+function report(found: Found, checker: string, promise: number, partition: number, sentence: string): void {
+  if (found.length < FOUND_MAX) found.push({ checker, promise, partition, sentence });
+}
+
+/** Promise 5. A partition has one owner: in a generation, or at a time, as the protocol promises. */
+export function findTwoOwners({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const group of history.groups) {
+    if (group.protocol === 'classic') findTwoInGeneration(history, group, found);
+    else findTwoAtOnce(history, group, found);
+  }
+  return found;
+}
+
+/** A static member that comes back takes its own place in the same generation (KIP-345): it is the same owner. */
+function findTwoInGeneration(history: History, { groupId, assignments }: GroupHistory, found: Found): void {
+  const owners = new Map<number, Map<number, Assignment>>();
+  for (const assignment of assignments) {
+    const { member, instanceId, generation, partitions } = assignment;
+    const ofGeneration = owners.get(generation) ?? new Map<number, Assignment>();
+    owners.set(generation, ofGeneration);
+    for (const partition of partitions) {
+      const other = ofGeneration.get(partition);
+      ofGeneration.set(partition, assignment);
+      if (other === undefined || other.member === member) continue;
+      if (instanceId !== null && other.instanceId === instanceId) continue;
+      const who = `members ${other.member} and ${member} of ${groupId}`;
+      const what = `${partitionText(history, partition)} in generation ${generation}`;
+      report(found, 'two-owners', 5, partition, `${who} both owned ${what}`);
+    }
+  }
+}
+
+/** Whoever comes to own what another owns, whom the coordinator still took for an owner when asked after that. */
+function findTwoAtOnce(history: History, { groupId, holdings, proofs }: GroupHistory, found: Found): void {
+  const sentBy = new Map<number, number[]>();
+  for (const { member, sentUs } of proofs) {
+    const sent = sentBy.get(member) ?? [];
+    sentBy.set(member, sent);
+    sent.push(sentUs);
+  }
+  const byPartition = holdingsByPartition(holdings);
+  for (const [partition, ofPartition] of byPartition) {
+    for (const late of ofPartition) {
+      for (const early of ofPartition) {
+        if (early.member === late.member || early.fromUs > late.fromUs || early.toUs <= late.fromUs) continue;
+        const proof = sentBy.get(early.member)?.find((sentUs) => sentUs > late.fromUs && sentUs < early.toUs);
+        if (proof === undefined) continue;
+        const who = `member ${late.member} of ${groupId} came to own ${partitionText(history, partition)}`;
+        const other = `that member ${early.member} owned, and was confirmed in when it asked at ${proof} us`;
+        report(found, 'two-owners', 5, partition, `${who} at ${late.fromUs} us, ${other}`);
+      }
+    }
+  }
+}
+
+function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[]> {
+  const byPartition = new Map<number, Holding[]>();
+  for (const holding of holdings) {
+    const list = byPartition.get(holding.partition) ?? [];
+    byPartition.set(holding.partition, list);
+    list.push(holding);
+  }
+  return byPartition;
+}
+
+/** Promise 5. Nobody of an earlier generation commits where a later one has begun. */
+export function findZombieCommits({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, protocol, assignments, commits } of history.groups) {
+    if (protocol !== 'classic') continue;
+    for (const { member, partition, outcome, generation, lastSentUs, offset } of commits) {
+      if (outcome !== 'acknowledged' || generation < 0) continue;
+      const later = assignments.find((one) => one.generation > generation && one.atUs < lastSentUs);
+      if (later === undefined) continue;
+      const what = `${offset} for ${partitionText(history, partition)}`;
+      const when = `in generation ${generation} after ${later.generation} had begun`;
+      const sentence = `member ${member} of ${groupId} committed ${what} ${when}`;
+      report(found, 'zombie-commit', 5, partition, sentence);
+    }
+  }
+  return found;
+}
+
+/** A committed offset is what was committed last: it is never lost, and goes back only where a client says so. */
+export function findOffsetRegressions({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, commits, lookups } of history.groups) {
+    const partitions = new Set(lookups.map(({ partition }) => partition));
+    for (const partition of partitions) {
+      if (history.damaged.has(partition)) continue;
+      const ofPartition = commits.filter((one) => one.partition === partition);
+      const seen: OffsetLookup[] = [];
+      for (const lookup of lookups) {
+        if (lookup.partition !== partition) continue;
+        const problem = judgeLookup(history, ofPartition, seen, lookup);
+        seen.push(lookup);
+        const where = `${partitionText(history, partition)} of ${groupId}`;
+        if (problem !== null) report(found, 'offset-regression', 5, partition, `for ${where} ${problem}`);
+      }
+    }
+  }
+  return found;
+}
+
+/** When a commit can have taken effect at the latest. What was sent more than once may come late, until all is calm. */
+function latestUs({ calmUs }: History, { outcome, isRepeated, doneUs }: OffsetCommit): number {
+  if (outcome === 'acknowledged' && !isRepeated) return doneUs;
+  return calmUs < 0 ? Number.POSITIVE_INFINITY : Math.max(calmUs, doneUs);
+}
+
+function judgeLookup(
+  history: History,
+  commits: readonly OffsetCommit[],
+  before: readonly OffsetLookup[],
+  { offset, askedUs, doneUs }: OffsetLookup,
+): string | null {
+  let newest: OffsetCommit | null = null;
+  for (const commit of commits) {
+    if (commit.outcome !== 'acknowledged' || commit.doneUs >= askedUs) continue;
+    if (newest === null || commit.lastSentUs > newest.lastSentUs) newest = commit;
+  }
+  if (offset < 0) {
+    return newest === null ? null : `nothing was committed at ${askedUs} us, after ${newest.offset} was acknowledged`;
+  }
+  let lastUs = Number.NEGATIVE_INFINITY;
+  for (const commit of commits) {
+    if (commit.offset !== offset || commit.sentUs > doneUs) continue;
+    lastUs = Math.max(lastUs, latestUs(history, commit));
+  }
+  if (lastUs === Number.NEGATIVE_INFINITY) return `${offset} was found at ${doneUs} us, which nobody had committed`;
+  if (newest !== null && newest.lastSentUs > lastUs) {
+    return `${offset} was found at ${askedUs} us, after ${newest.offset} had taken its place`;
+  }
+  for (const other of before) {
+    if (other.offset <= offset || other.doneUs >= askedUs) continue;
+    let firstUs = Number.POSITIVE_INFINITY;
+    for (const commit of commits) if (commit.offset === other.offset) firstUs = Math.min(firstUs, commit.sentUs);
+    if (firstUs > lastUs) return `${offset} was found at ${askedUs} us, after ${other.offset} had been found`;
+  }
+  return null;
+}
+
+/** Promise 3. Whatever lies below a committed offset was handed to a member before that was asked for. */
+export function findGroupSkips(facts: GroupFacts): Found {
+  const found: Found = [];
+  const { history, truth, bounds } = facts;
+  for (const { groupId, commits, deliveries } of history.groups) {
+    const first = firstDeliveries(history, deliveries);
+    const partitions = new Set(commits.map(({ partition }) => partition));
+    for (const partition of partitions) {
+      const log = truth[partition];
+      if (log === undefined || isBeyond(history, partition)) continue;
+      const sorted = commits.filter((one) => one.partition === partition).sort((a, b) => b.offset - a.offset);
+      let next = 0;
+      let askedUs = Number.POSITIVE_INFINITY;
+      for (const offset of [...log.keys()].sort((a, b) => b - a)) {
+        for (; next < sorted.length && (sorted[next] as OffsetCommit).offset > offset; next++) {
+          askedUs = Math.min(askedUs, (sorted[next] as OffsetCommit).sentUs);
+        }
+        if (askedUs === Number.POSITIVE_INFINITY || offset < (bounds[partition] ?? 0)) continue;
+        const atUs = first[partition]?.get(offset) ?? Number.POSITIVE_INFINITY;
+        if (atUs <= askedUs) continue;
+        const where = `${partitionText(history, partition)}@${offset}`;
+        report(found, 'group-skip', 3, partition, `${groupId} committed past ${where}, which nobody had been handed`);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+/** What became of its records is not promised: bytes were damaged, or an unclean election was allowed. */
+function isBeyond({ damaged, losses }: History, partition: number): boolean {
+  return damaged.has(partition) || losses.length > 0;
+}
+
+function firstDeliveries(history: History, deliveries: GroupHistory['deliveries']): Map<number, number>[] {
+  const first = history.partitions.map(() => new Map<number, number>());
+  deliveries.offset.forEach((offset, i) => {
+    const known = first[deliveries.partition[i] as number];
+    if (known?.has(offset) === false) known.set(offset, deliveries.atUs[i] as number);
+  });
+  return first;
+}
+
+/** Promise 3. While a member owns a partition it is handed every record, in order, and none when it does not. */
+export function findDeliveryGaps({ history, truth }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, holdings, deliveries } of history.groups) {
+    const last = new Map<number, number>();
+    const { holding, partition: partitions, offset: offsets, atUs } = deliveries;
+    for (let i = 0; i < offsets.length; i++) {
+      const [index, partition, offset] = [holding[i] as number, partitions[i] as number, offsets[i] as number];
+      const where = `${partitionText(history, partition)}@${offset}`;
+      const owned = holdings[index];
+      if (owned === undefined || owned.toUs < (atUs[i] as number)) {
+        const sentence = `a member of ${groupId} was handed ${where} at ${atUs[i]} us without owning it`;
+        report(found, 'group-late-delivery', 5, partition, sentence);
+        continue;
+      }
+      const before = last.get(index);
+      last.set(index, offset);
+      if (before === undefined || isBeyond(history, partition)) continue;
+      if (offset <= before) {
+        report(
+          found,
+          'group-gap',
+          3,
+          partition,
+          `member ${owned.member} of ${groupId} was handed ${where} after ${before}`,
+        );
+        continue;
+      }
+      for (let missing = before + 1; missing < offset; missing++) {
+        if (truth[partition]?.has(missing) !== true) continue;
+        const sentence = `member ${owned.member} of ${groupId} was handed ${where} after ${before}, without ${missing}`;
+        report(found, 'group-gap', 3, partition, sentence);
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+/** Promise 6. When nobody comes, goes or fails any more, every member soon owns what it is to own. */
+export function findUnsettled({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, calmUs, settledUs } of history.groups) {
+    if (calmUs < 0 || (settledUs >= 0 && settledUs - calmUs <= SETTLED_MAX_MS * 1000)) continue;
+    const when = settledUs < 0 ? 'not' : `only at ${settledUs} us`;
+    const sentence = `the members of ${groupId} settled ${when}, though nothing had changed since ${calmUs} us`;
+    report(found, 'group-unsettled', 6, -1, sentence);
+  }
+  return found;
+}
+
+/** And that takes a bounded number of generations. */
+export function findRestless({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, calmUs, calmMembers, assignments } of history.groups) {
+    if (calmUs < 0) continue;
+    const generations = new Set<number>();
+    for (const { atUs, generation } of assignments) if (atUs > calmUs) generations.add(generation);
+    const most = GENERATIONS_PER_MEMBER * calmMembers + GENERATIONS_MORE;
+    if (generations.size <= most) continue;
+    const sentence = `${groupId} went through ${generations.size} generations after the last change, more than ${most}`;
+    report(found, 'group-restless', 6, -1, sentence);
+  }
+  return found;
+}

@@ -1,0 +1,160 @@
+/**
+ * What one member writes into the history of its group. It looks into the consumer where events do not tell enough:
+ * when a commit was sent, under which generation, and how often.
+ */
+import type { TopicPartitions } from '../../core/assignors/client-shapes.ts';
+import type { ConsumerEvent } from '../../core/client/consumer-options.ts';
+import type { Consumer } from '../../core/client/consumer-state.ts';
+import { whoIs } from '../../core/client/member.ts';
+import type { GroupHistory, OffsetCommit } from '../../core/verify/group-history.ts';
+import type { Observer } from './observer.ts';
+
+/** Commits of one member that have no outcome. */
+interface OpenCommit {
+  readonly ticket: number;
+  readonly isOwn: boolean;
+  attempts: number;
+  /** One for each partition. */
+  readonly commits: readonly OffsetCommit[];
+}
+
+/** What is remembered of one member. Plain data. */
+export interface MemberNotes {
+  readonly observer: Observer;
+  readonly group: GroupHistory;
+  readonly member: number;
+  /** The holding of each partition that it owns. */
+  readonly holdings: Map<number, number>;
+  readonly open: OpenCommit[];
+  /** The heartbeat that is out, and when it was sent; 0 for none. */
+  heartbeat: number;
+  heartbeatUs: number;
+}
+
+/** Another member. */
+export function beginMember(observer: Observer, group: GroupHistory): MemberNotes {
+  group.members += 1;
+  const common = { heartbeat: 0, heartbeatUs: 0 };
+  return { observer, group, member: group.members, holdings: new Map(), open: [], ...common };
+}
+
+/** It is no more. */
+export function endMember({ observer, group, holdings, open }: MemberNotes): void {
+  for (const holding of holdings.values()) endHolding(group, holding, observer.time.nowUs);
+  holdings.clear();
+  open.length = 0;
+}
+
+function endHolding({ holdings }: GroupHistory, index: number, nowUs: number): void {
+  const holding = holdings[index];
+  if (holding !== undefined) holding.toUs = nowUs;
+}
+
+function indexesOf({ history }: Observer, topics: readonly TopicPartitions[]): number[] {
+  return topics.flatMap(({ topic, partitions }) => {
+    return partitions.map((partition) => {
+      return history.partitions.findIndex((one) => one.topic === topic && one.partition === partition);
+    });
+  });
+}
+
+/** It was told what it owns from now on, beside what it does. */
+export function noteAssigned(
+  notes: MemberNotes,
+  { options }: Consumer,
+  generation: number,
+  topics: readonly TopicPartitions[],
+): void {
+  const { observer, group, member, holdings } = notes;
+  const { nowUs } = observer.time;
+  for (const partition of indexesOf(observer, topics)) {
+    if (partition < 0) continue;
+    holdings.set(partition, group.holdings.length);
+    group.holdings.push({ member, partition, fromUs: nowUs, toUs: Number.POSITIVE_INFINITY });
+  }
+  const { instanceId = null } = options;
+  group.assignments.push({ member, instanceId, generation, atUs: nowUs, partitions: [...holdings.keys()] });
+}
+
+/** It was told to give these up, or that they are lost. */
+export function noteGivenUp({ observer, group, holdings }: MemberNotes, topics: readonly TopicPartitions[]): void {
+  for (const partition of indexesOf(observer, topics)) {
+    const holding = holdings.get(partition);
+    if (holding === undefined) continue;
+    endHolding(group, holding, observer.time.nowUs);
+    holdings.delete(partition);
+  }
+}
+
+/** After each step of the consumer, before its events: what it has sent. */
+export function noteCalls(notes: MemberNotes, consumer: Consumer): void {
+  const { grouped } = consumer;
+  if (grouped === null) return;
+  noteHeartbeat(notes, consumer);
+  const { offsets, member } = grouped;
+  const [first] = offsets.tasks;
+  for (const { ticket, what } of offsets.tasks) {
+    if (what.kind !== 'commit' || notes.open.some((one) => one.ticket === ticket)) continue;
+    begin(notes, ticket, consumer.ownCommits.has(ticket), what.marks);
+  }
+  if (first === undefined || offsets.call === 0) return;
+  const open = notes.open.find(({ ticket }) => ticket === first.ticket);
+  if (open === undefined || open.attempts === offsets.call) return;
+  const { nowUs } = notes.observer.time;
+  const generation = first.membership?.generation ?? whoIs(member)?.generation ?? -1;
+  for (const commit of open.commits) {
+    commit.isRepeated = open.attempts !== 0;
+    commit.lastSentUs = nowUs;
+    commit.generation = generation;
+  }
+  open.attempts = offsets.call;
+}
+
+function begin(
+  { observer, group, member, open }: MemberNotes,
+  ticket: number,
+  isOwn: boolean,
+  marks: readonly { readonly topic: string; readonly partition: number; readonly offset: number }[],
+): void {
+  const sentUs = observer.time.nowUs;
+  const commits = marks.map(({ topic, partition, offset }): OffsetCommit => {
+    const index = observer.history.partitions.findIndex((one) => one.topic === topic && one.partition === partition);
+    const common = { generation: -1, sentUs, lastSentUs: sentUs, doneUs: Number.POSITIVE_INFINITY };
+    return { member, partition: index, offset, ...common, isRepeated: false, outcome: 'unknown' };
+  });
+  group.commits.push(...commits);
+  open.push({ ticket, isOwn, attempts: 0, commits });
+}
+
+function noteHeartbeat(notes: MemberNotes, { grouped }: Consumer): void {
+  if (grouped?.member.protocol !== 'consumer') return;
+  const { call, failures, epoch, isOusted } = grouped.member.consumer;
+  if (call === notes.heartbeat) return;
+  const { group, member, observer } = notes;
+  if (notes.heartbeat !== 0 && failures === 0 && epoch > 0 && !isOusted) {
+    group.proofs.push({ member, sentUs: notes.heartbeatUs });
+  }
+  notes.heartbeat = call;
+  notes.heartbeatUs = observer.time.nowUs;
+}
+
+/** A commit has its outcome. Those that the consumer made by itself come without their ticket, in their order. */
+export function noteOutcome(
+  notes: MemberNotes,
+  { grouped }: Consumer,
+  event: Extract<ConsumerEvent, { kind: 'committed' }>,
+): void {
+  const waiting = new Set(grouped?.offsets.tasks.map(({ ticket }) => ticket));
+  const at = notes.open.findIndex(({ ticket, isOwn }) => {
+    return event.ticket === 0 ? isOwn && !waiting.has(ticket) : ticket === event.ticket;
+  });
+  if (at < 0) return;
+  const [ended] = notes.open.splice(at, 1);
+  const { history, time } = notes.observer;
+  for (const commit of ended?.commits ?? []) {
+    const named = history.partitions[commit.partition];
+    const mark = event.marks.find(({ topic, partition }) => topic === named?.topic && partition === named.partition);
+    commit.doneUs = time.nowUs;
+    if (mark?.error === 0) commit.outcome = 'acknowledged';
+  }
+}
