@@ -70,8 +70,10 @@ function findStatic(draft: Draft, speaker: Speaker, instanceId: string): Consume
     if (!mayJoin) return refuse(ErrorCode.UNKNOWN_MEMBER_ID, `Instance id ${instanceId} is unknown.`);
     return draftMember(draft, memberId) ?? createConsumerMember(memberId);
   }
-  if (before.memberId === memberId && before.memberEpoch !== AWAY_EPOCH) return checkEpoch(before, speaker) ?? before;
-  if (!mayJoin) return checkInstance(group.groupId, before, memberId, instanceId) ?? before;
+  if (!mayJoin) {
+    return checkInstance(group.groupId, before, memberId, instanceId) ?? checkEpoch(before, speaker) ?? before;
+  }
+  if (before.memberId === memberId && before.memberEpoch !== AWAY_EPOCH) return before;
   if (!isClassic && before.classic === null && before.memberEpoch !== AWAY_EPOCH) {
     return refuse(
       ErrorCode.UNRELEASED_INSTANCE_ID,

@@ -59,6 +59,15 @@ describe('a static member', () => {
     expect(say(coordinator, { ...stranger, memberEpoch: -2 }).errorCode).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
   });
 
+  it('that is away does not come back with a heartbeat that it sent before', () => {
+    const coordinator = createCoordinator();
+    const a = joinAs(coordinator, 'a', { instanceId: 'i' });
+    const { epoch } = a;
+    beat(coordinator, a, { memberEpoch: -2 });
+    expect(beat(coordinator, a, { memberEpoch: epoch }).errorCode).toBe(ErrorCode.FENCED_MEMBER_EPOCH);
+    expect(joinAs(coordinator, 'a2', { instanceId: 'i' }).told).toHaveLength(3);
+  });
+
   it('that was away when the coordinator failed over is still away', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a', { instanceId: 'i' });
