@@ -71,7 +71,8 @@ export function newGroupRecord(group: ClassicGroup): GroupRecord {
 /** How many bytes `generationRecord` takes, at most. */
 export function generationSize(group: ClassicGroup, assigned: (memberId: string) => Uint8Array): number {
   // Of a string each character takes up to three bytes.
-  let size = HEAD_BYTES + 3 * (group.groupId.length + group.protocolType.length + (group.protocolName?.length ?? 0));
+  const heads = group.groupId.length + group.protocolType.length + (group.protocolName?.length ?? 0);
+  let size = HEAD_BYTES + 3 * (heads + (group.leaderId?.length ?? 0));
   for (const member of group.members.values()) {
     const names = member.memberId.length + member.clientId.length + member.clientHost.length;
     size += HEAD_BYTES + 3 * (names + (member.groupInstanceId?.length ?? 0));

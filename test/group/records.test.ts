@@ -1,6 +1,8 @@
 /** The records of a log of groups: what is not known is passed over, what makes no sense is said, any order loads. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { addMember, createClassicGroup, createMember, NO_BYTES } from '../../core/group/classic-group.ts';
+import { generationRecord, generationSize } from '../../core/group/classic-written.ts';
 import { decodeRecord, encodeRecord, groupRecord, tombstone } from '../../core/group/records.ts';
 import { checkGroups } from '../../core/group/state.ts';
 import { encodeGroupRecord, type GroupRecord, type KeyedBytes } from '../../core/protocol/group-records.ts';
@@ -59,6 +61,18 @@ describe('a record', () => {
       groupRecord('ConsumerGroupMetadata', { groupId: 'g' }, { epoch: 1 }),
     ].map(({ version }) => version);
     expect(versions).toEqual([3, 4, 1, 0]);
+  });
+});
+
+describe('the record of a generation', () => {
+  it('takes no more than it is held for, whatever its members are called', () => {
+    const group = createClassicGroup('g', 1);
+    group.protocolName = 'range';
+    const names = { memberId: '\u3042'.repeat(10_000), groupInstanceId: null, clientId: '', clientHost: '' };
+    const member = createMember(names, { rebalanceTimeoutMs: 1, sessionTimeoutMs: 1 }, [], NO_BYTES);
+    addMember(group, member, 'consumer');
+    const { key, value } = encodeRecord(generationRecord(group, () => NO_BYTES));
+    expect(key.length + (value?.length ?? 0)).toBeLessThanOrEqual(generationSize(group, () => NO_BYTES));
   });
 });
 
