@@ -23,28 +23,23 @@ export interface Leaving {
 }
 
 /** Those whom a request of any version names. */
-export function leavingMembers({ apiVersion, body }: GroupCallOf<'leaveGroup'>): readonly Leaving[] {
+function leavingMembers({ apiVersion, body }: GroupCallOf<'leaveGroup'>): readonly Leaving[] {
   return apiVersion < BATCHED_SINCE ? [{ memberId: body.memberId, groupInstanceId: null }] : body.members;
 }
 
-/** The response to a request of any version; `errors` in the order of `leavingMembers`. */
-export function leaveResponse(call: GroupCallOf<'leaveGroup'>, errors: readonly number[]): LeaveGroupResponse {
-  if (call.apiVersion < BATCHED_SINCE) {
-    return { throttleTimeMs: 0, errorCode: errors[0] ?? ErrorCode.NONE, members: [] };
-  }
-  const members = leavingMembers(call).map(({ memberId, groupInstanceId }, i) => ({
-    memberId,
-    groupInstanceId,
-    errorCode: errors[i] ?? ErrorCode.NONE,
-  }));
-  return { throttleTimeMs: 0, errorCode: ErrorCode.NONE, members };
+/** The response to a request of any version; what became of those whom it names, in their order. */
+function leaveResponse(apiVersion: number, members: LeaveGroupResponse['members']): LeaveGroupResponse {
+  if (apiVersion >= BATCHED_SINCE) return { throttleTimeMs: 0, errorCode: ErrorCode.NONE, members };
+  return { throttleTimeMs: 0, errorCode: members[0]?.errorCode ?? ErrorCode.NONE, members: [] };
 }
 
 /** Takes a LeaveGroup. */
 export function leaveGroup(state: GroupState, work: GroupWork, waiter: number, call: GroupCallOf<'leaveGroup'>): void {
   const group = groupOf(state, call.body.groupId);
+  const leaving = leavingMembers(call);
   if (group?.kind === 'consumer') {
-    leaveConsumerGroup(state, work, waiter, group, call);
+    const members = leaveConsumerGroup(state, work, group, leaving);
+    work.answers.push({ waiter, body: leaveResponse(call.apiVersion, members) });
     return;
   }
   const idError = groupIdError(call.body.groupId);
@@ -52,12 +47,14 @@ export function leaveGroup(state: GroupState, work: GroupWork, waiter: number, c
     work.answers.push({ waiter, body: { throttleTimeMs: 0, errorCode: idError, members: [] } });
     return;
   }
-  const errors = leavingMembers(call).map((leaving) =>
-    group === undefined ? ErrorCode.UNKNOWN_MEMBER_ID : leaveOne(work, group, leaving),
-  );
-  work.answers.push({ waiter, body: leaveResponse(call, errors) });
-  if (group === undefined || group.state === 'Empty' || errors.every((error) => error !== ErrorCode.NONE)) return;
-  rebalanceOrComplete(state, work, group);
+  const members = leaving.map((one) => ({
+    memberId: one.memberId,
+    groupInstanceId: one.groupInstanceId,
+    errorCode: group === undefined ? ErrorCode.UNKNOWN_MEMBER_ID : leaveOne(work, group, one),
+  }));
+  work.answers.push({ waiter, body: leaveResponse(call.apiVersion, members) });
+  if (group === undefined || group.state === 'Empty') return;
+  if (members.some(({ errorCode }) => errorCode === ErrorCode.NONE)) rebalanceOrComplete(state, work, group);
 }
 
 function leaveOne(work: GroupWork, group: ClassicGroup, { memberId, groupInstanceId }: Leaving): number {

@@ -9,8 +9,10 @@
  */
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JoinGroupResponse } from '../protocol/messages/11-join-group.ts';
+import type { LeaveGroupResponse } from '../protocol/messages/13-leave-group.ts';
 import type { SyncGroupResponse } from '../protocol/messages/14-sync-group.ts';
 import { joinRefused, syncRefused } from './classic-answers.ts';
+import type { Leaving } from './classic-leave.ts';
 import { CONSUMER_PROTOCOL_TYPE, distinctProtocols } from './classic-written.ts';
 import { advance } from './consumer-advance.ts';
 import { assignmentBytes, type ClassicSubscription, subscriptionOf } from './consumer-bytes.ts';
@@ -20,6 +22,7 @@ import { namesSaid } from './consumer-heartbeat.ts';
 import { fenceMembers } from './consumer-leave.ts';
 import { checkInstance, checkSize, findMember } from './consumer-members.ts';
 import { type ConsumerGroup, type ConsumerMember, MemberState, staticMember } from './consumer-state.ts';
+import { fitBatch } from './records.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
 
@@ -62,10 +65,9 @@ function join(state: GroupState, work: GroupWork, group: ConsumerGroup, call: Jo
     return joinRefused(ErrorCode.MEMBER_ID_REQUIRED, memberId);
   }
   const replaced = instanceId === null ? undefined : staticMember(group, instanceId);
-  if (replaced !== undefined && replaced.memberId !== memberId && isUnknown) {
-    if (isLastOfConsumers(group, state.config, replaced)) {
-      // The group is a classic one from here on, which is for the client to find out when it comes again.
-      downgradeWithout(state, work, group, new Set([replaced.memberId]));
+  if (replaced !== undefined && isUnknown && isLastOfConsumers(group, state.config, replaced)) {
+    // The group is a classic one from here on, which is for the client to find out when it comes again.
+    if (downgradeWithout(state, work, group, new Set([replaced.memberId]))) {
       return joinRefused(ErrorCode.REBALANCE_IN_PROGRESS, body.memberId);
     }
   }
@@ -250,16 +252,18 @@ function hasStepToTake(draft: Draft, member: ConsumerMember): boolean {
   return true;
 }
 
-/** LeaveGroup in a consumer group: of classic clients, or of any member by an operator. */
+/**
+ * LeaveGroup in a consumer group: of classic clients, or of any member by an operator. What became of each; nobody goes
+ * where that would be more than a batch of the log takes.
+ */
 export function leaveConsumerGroup(
   state: GroupState,
   work: GroupWork,
-  waiter: number,
   group: ConsumerGroup,
-  call: GroupCallOf<'leaveGroup'>,
-): void {
+  asked: readonly Leaving[],
+): LeaveGroupResponse['members'] {
   const leaving = new Map<string, ConsumerMember>();
-  const members = call.body.members.map(({ memberId, groupInstanceId }) => {
+  const members = asked.map(({ memberId, groupInstanceId }) => {
     const knownAs = groupInstanceId !== null && memberId === '' ? group.staticMembers.get(groupInstanceId) : memberId;
     const member = namedMember(group, knownAs ?? '', groupInstanceId);
     if (typeof member === 'number') return { memberId, groupInstanceId, errorCode: member };
@@ -267,5 +271,7 @@ export function leaveConsumerGroup(
     return { memberId: member.memberId, groupInstanceId, errorCode: ErrorCode.NONE as number };
   });
   fenceMembers(state, createDraft(state, work, group), [...leaving.values()]);
-  work.answers.push({ waiter, body: { throttleTimeMs: 0, errorCode: ErrorCode.NONE, members } });
+  if (fitBatch(work.records, state.config.recordSizeMax)) return members;
+  work.records.length = 0;
+  return members.map((one) => ({ ...one, errorCode: ErrorCode.UNKNOWN_SERVER_ERROR }));
 }

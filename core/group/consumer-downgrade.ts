@@ -6,12 +6,13 @@
  * dealing out to classic members.
  */
 import type { ClassicGroup } from './classic-group.ts';
-import { addMember, createClassicGroup, createMember, selectProtocol } from './classic-group.ts';
+import { addMember, createClassicGroup, createMember, NO_BYTES, selectProtocol } from './classic-group.ts';
 import { prepareRebalance, touch } from './classic-rebalance.ts';
 import { CONSUMER_PROTOCOL_TYPE, distinctProtocols, generationRecord, subscribedTopicsOf } from './classic-written.ts';
 import { assignmentBytes } from './consumer-bytes.ts';
 import { groupTombstones } from './consumer-records.ts';
 import type { ConsumerGroup, ConsumerMember } from './consumer-state.ts';
+import { fitBatch } from './records.ts';
 import type { GroupConfig, GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
 
@@ -35,16 +36,20 @@ export function isLastOfConsumers(group: ConsumerGroup, config: GroupConfig, mem
   return group.members.size <= config.sizeMax && isAllowed(config);
 }
 
-/** Makes the group a classic one without these members; no group at all if nobody is left. */
+/**
+ * Makes the group a classic one without these members; no group at all if nobody is left. False where the records of it
+ * are more than a batch of the log takes: then nothing is done, and the group goes on as where it is forbidden.
+ */
 export function downgradeWithout(
   state: GroupState,
   work: GroupWork,
   group: ConsumerGroup,
   leaving: ReadonlySet<string>,
-): void {
+): boolean {
+  const recordsBefore = work.records.length;
   work.records.push(...groupTombstones(group, group.members.keys()));
   const left = [...group.members.values()].filter(({ memberId }) => !leaving.has(memberId));
-  if (left.length === 0) return;
+  if (left.length === 0) return true;
   const classic = createClassicGroup(group.groupId, work.wallMs);
   classic.state = 'Stable';
   classic.generation = group.epoch;
@@ -52,10 +57,15 @@ export function downgradeWithout(
   classic.protocolName = selectProtocol(classic);
   classic.subscribedTopics = subscribedTopicsOf(classic);
   const bytes = new Map([...classic.members.values()].map(({ memberId, assignment }) => [memberId, assignment]));
-  work.records.push(generationRecord(classic, (memberId) => bytes.get(memberId) ?? new Uint8Array(0)));
+  work.records.push(generationRecord(classic, (memberId) => bytes.get(memberId) ?? NO_BYTES));
+  if (!fitBatch(work.records, state.config.recordSizeMax)) {
+    work.records.length = recordsBefore;
+    return false;
+  }
   state.downgraded.set(group.groupId, classic);
   for (const member of classic.members.values()) touch(state, work, classic, member);
   prepareRebalance(state, work, classic);
+  return true;
 }
 
 function addClassic(work: GroupWork, classic: ClassicGroup, member: ConsumerMember): void {

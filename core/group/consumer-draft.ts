@@ -146,7 +146,10 @@ export function settleDraft(state: GroupState, draft: Draft): ConsumerGroup {
   // They join again, and are members of the new group then.
   if (before?.kind === 'classic') answerAll(draft.work, before, ErrorCode.REBALANCE_IN_PROGRESS);
   const shell = createConsumerGroup(group.groupId);
-  for (const [memberId, timers] of group.timers) shell.timers.set(memberId, timers);
+  for (const [memberId, timers] of group.timers) {
+    shell.timers.set(memberId, timers);
+    wakeBy(state, shell, timers.sessionMs);
+  }
   shell.seenTopics = group.seenTopics;
   shell.readTopics = group.readTopics;
   state.groups.set(shell.groupId, shell);

@@ -74,10 +74,7 @@ export function fenceMembers(state: GroupState, draft: Draft, members: readonly 
   if (members.length === 0) return;
   const { group, work, config } = draft;
   const leaving = new Set(members.map(({ memberId }) => memberId));
-  if (mayDowngrade(group, config, leaving)) {
-    downgradeWithout(state, work, group, leaving);
-    return;
-  }
+  if (mayDowngrade(group, config, leaving) && downgradeWithout(state, work, group, leaving)) return;
   for (const memberId of leaving) removeMember(draft, memberId);
   dropUnusedRegexes(draft);
   draft.epoch += 1;

@@ -98,6 +98,14 @@ describe('an upgrade', () => {
     expect(describeIt(coordinator).groupState).toBe('Stable');
   });
 
+  it('waits no longer for a classic member that is silent than its own session says', () => {
+    const coordinator = coordinatorWith();
+    classicGroup(coordinator);
+    joinAs(coordinator, 'b');
+    advance(coordinator, 10_001);
+    expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['b']);
+  });
+
   it('survives a coordinator that fails over in the middle', () => {
     const coordinator = coordinatorWith();
     const { id, generation } = classicGroup(coordinator);
@@ -201,6 +209,16 @@ describe('a classic member in a consumer group', () => {
     expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['a']);
   });
 
+  it('leaves by a request of an old version, which names one member', () => {
+    const coordinator = coordinatorWith();
+    joinAs(coordinator, 'a');
+    const one = answered(join(coordinator, { protocols: subscribed(['orders']) })).memberId;
+    rejoin(coordinator, one, []);
+    const leaveOld = (memberId: string) => ask(coordinator, 13, 2, { groupId: 'g', memberId }).errorCode;
+    expect([leaveOld('x'), leaveOld(one)]).toEqual([ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE]);
+    expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['a']);
+  });
+
   it('may be sent away by an operator, as may any other', () => {
     const coordinator = coordinatorWith();
     joinAs(coordinator, 'a');
@@ -208,6 +226,16 @@ describe('a classic member in a consumer group', () => {
     joinAs(coordinator, 'c');
     expect(leave(coordinator, { memberId: 'a' }, { memberId: '', groupInstanceId: 'i' })).toEqual([0, 0]);
     expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['c']);
+  });
+
+  it('stays if all who are to go are more than a batch of the log takes', () => {
+    const coordinator = createCoordinator({ recordSizeMax: 2_000 });
+    const ids = Array.from({ length: 12 }, (_, i) => `${i}`.padStart(40, 'm'));
+    for (const id of ids) joinAs(coordinator, id, { topics: [] });
+    const all = ids.map((memberId) => ({ memberId }));
+    expect(new Set(leave(coordinator, ...all))).toEqual(new Set([ErrorCode.UNKNOWN_SERVER_ERROR]));
+    expect(describeIt(coordinator).members).toHaveLength(12);
+    expect(leave(coordinator, ...all.slice(6))).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
   it('goes if it does not fetch, or does not join again, in its time', () => {
@@ -287,6 +315,21 @@ describe('a downgrade', () => {
     expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual([id]);
     expect(rejoin(coordinator, id, ['orders-0']).given).toHaveLength(3);
     expect(generation).toBeGreaterThan(0);
+  });
+
+  it('is not done where a batch of the log would not take it: the coordinator deals out to classic members', () => {
+    const coordinator = coordinatorWith();
+    const b = joinAs(coordinator, 'b');
+    const userData = new Uint8Array(300_000);
+    const metadata = encodeSubscription({ topics: ['orders'], ownedPartitions: [], userData });
+    const ids = Array.from({ length: 4 }, () => {
+      const said = { protocols: [{ name: 'range', metadata }], sessionTimeoutMs: 60_000 };
+      const { memberId } = answered(join(coordinator, said));
+      expect(answered(join(coordinator, { ...said, memberId })).errorCode).toBe(ErrorCode.NONE);
+      return memberId;
+    });
+    expect(beat(coordinator, b, { memberEpoch: -1 }).errorCode).toBe(ErrorCode.NONE);
+    expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(ids);
   });
 
   it('is not done for nobody: an empty group stays what it was', () => {
