@@ -100,7 +100,7 @@ describe('sticky', () => {
 });
 
 describe('cooperative-sticky', () => {
-  it('never gives what another member says that it owns, and settles in the next generation, or soon with mixed wishes', () => {
+  it('never gives what another member says that it owns, and settles in the next generation or soon', () => {
     fc.assert(
       fc.property(TWO_ROUNDS, ({ topics, before, after, laterTopics }) => {
         const first = clientCooperativeSticky.assign(before, topics);
