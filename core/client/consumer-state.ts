@@ -42,7 +42,7 @@ export interface Consumer {
   subscription: Subscription;
   /** What the pattern was last matched against. */
   matched: readonly string[] | null;
-  /** Topics that are watched for the subscription. */
+  /** Topics that are watched for the subscription, or for one before it of which something is still read. */
   watched: readonly string[];
   rebalance: Rebalance | null;
   rebalances: number;

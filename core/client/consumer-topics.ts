@@ -93,7 +93,8 @@ function watch(consumer: Consumer, topics: readonly string[]): void {
   for (const track of allTracks(consumer.fetcher.tracks)) kept.add(track.topic);
   for (const topic of consumer.watched) if (!kept.has(topic)) forgetTopic(consumer.cluster.view, topic);
   for (const topic of topics) addTopic(consumer.cluster, topic);
-  consumer.watched = [...new Set(topics)];
+  // What is only read still is forgotten when it is read no more.
+  consumer.watched = [...new Set([...topics, ...consumer.watched.filter((topic) => kept.has(topic))])];
 }
 
 /** Matches a pattern of the classic protocol with the names of all topics, when those have been told anew. */

@@ -6,6 +6,7 @@
  * fatal error.
  */
 import { type Answer, answerBody, type ChannelEvent } from '../channel/channel.ts';
+import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env } from '../lib/world.ts';
 import { ErrorCode, errorInfo } from '../protocol/errors.ts';
 import type { ResponseOf } from '../protocol/messages/index.ts';
@@ -166,7 +167,9 @@ function fetched(judging: Judging, call: FetcherCall, parts: readonly Part[], ev
 
 function answerOf(body: ResponseOf<1>, { wish }: Part): FetchAnswer | null {
   for (const topic of body.responses) {
-    if (topic.topic !== wish.topic && topic.topicId !== wish.topicId) continue;
+    // Versions that go by name tell no ids, and versions that go by id no names.
+    const isIt = topic.topicId === ZERO_UUID ? topic.topic === wish.topic : topic.topicId === wish.topicId;
+    if (!isIt) continue;
     for (const answer of topic.partitions) if (answer.partitionIndex === wish.partition) return answer;
   }
   return null;

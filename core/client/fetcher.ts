@@ -206,9 +206,8 @@ function sourceFor(
   env: Env,
   events: FetcherEvent[],
 ): { leader: Leader; isNearby: boolean } | null {
-  const { topic, partition } = track;
-  const isAtRest =
-    track.phase === 'waiting' || track.phase === 'stopped' || (track.isPaused && track.phase === 'fetch');
+  const { topic, partition, phase, isPaused, isHeld } = track;
+  const isAtRest = isHeld || phase === 'waiting' || phase === 'stopped' || (isPaused && phase === 'fetch');
   if (isAtRest || track.call !== 0 || track.retryAtMs > env.nowMs) return null;
   if (track.phase === 'fetch' && track.queuedBytes >= fetcher.options.partitionBytesMax) return null;
   const topicError = cluster.view.topics.get(topic)?.error ?? ErrorCode.NONE;
