@@ -4,6 +4,7 @@
  */
 import { type Answer, answerBody, type Channel, callPeer } from '../channel/channel.ts';
 import type { Env, Outbox } from '../lib/world.ts';
+import { ErrorCode } from '../protocol/errors.ts';
 import type { ResponseOf } from '../protocol/messages/index.ts';
 import type { AdminAnswer } from './admin-calls.ts';
 
@@ -59,7 +60,7 @@ export function readVoterAnswer({ kind }: VoterRequest, event: Answer): AdminAns
   }
   const answer = answerBody(event, VOTER_KEYS.describeQuorum);
   const partition = answer.topics[0]?.partitions[0];
-  const error = partition === undefined || answer.errorCode !== 0 ? answer.errorCode : partition.errorCode;
+  const error = answer.errorCode || (partition?.errorCode ?? ErrorCode.UNKNOWN_SERVER_ERROR);
   const [voters, observers] = [membersOf(partition?.currentVoters ?? []), membersOf(partition?.observers ?? [])];
   return { error, message: answer.errorMessage, result: { voters, observers } };
 }
