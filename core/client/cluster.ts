@@ -71,11 +71,11 @@ export const REFRESH_BACKOFF_MAX_MS = 1000;
 /** After so many answers in a row that were of no help one more broker is opened to be asked. */
 export const USELESS_MAX = 3;
 /** A connection that is not there by then is given up. */
-export const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 /** The longest wait between two connections to one peer. */
-export const RECONNECT_BACKOFF_MAX_MS = 1000;
+const RECONNECT_BACKOFF_MAX_MS = 1000;
 /** The longest answer that a client accepts, bytes. */
-export const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
+const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
 
 const METADATA = 3;
 
@@ -105,22 +105,10 @@ export interface Cluster {
 /** A cluster that is not connected yet. */
 export function createCluster(options: ClientOptions): Cluster {
   assert(options.bootstrap.length > 0, 'a client needs an address to start from');
-  const channel = createChannel({
-    clientId: options.clientId,
-    ids: options.ids,
-    requestTimeoutMs: options.requestTimeoutMs,
-    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, options.requestTimeoutMs),
-    reconnectBackoffMs: Math.min(options.retryBackoffMs, RECONNECT_BACKOFF_MAX_MS),
-    reconnectBackoffMaxMs: RECONNECT_BACKOFF_MAX_MS,
-    inFlightMax: options.inFlightMax,
-    frameBytesMax: ANSWER_BYTES_MAX,
-    seed: options.seed,
-  });
-  const view = createView(options.bootstrap);
   return {
     options,
-    channel,
-    view,
+    channel: createClientChannel(options),
+    view: createView(options.bootstrap),
     refresh: 0,
     isStale: true,
     refreshAtMs: 0,
@@ -131,6 +119,24 @@ export function createCluster(options: ClientOptions): Cluster {
     foundAt: new Map(),
     findings: 0,
   };
+}
+
+/** A channel with a client's time-outs and limits. */
+export function createClientChannel(
+  options: Pick<ClientOptions, 'clientId' | 'ids' | 'requestTimeoutMs' | 'retryBackoffMs' | 'inFlightMax' | 'seed'>,
+): Channel {
+  const { clientId, ids, requestTimeoutMs, retryBackoffMs, inFlightMax, seed } = options;
+  return createChannel({
+    clientId,
+    ids,
+    requestTimeoutMs,
+    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, requestTimeoutMs),
+    reconnectBackoffMs: Math.min(retryBackoffMs, RECONNECT_BACKOFF_MAX_MS),
+    reconnectBackoffMaxMs: RECONNECT_BACKOFF_MAX_MS,
+    inFlightMax,
+    frameBytesMax: ANSWER_BYTES_MAX,
+    seed,
+  });
 }
 
 /** Watches a topic; what is known of it comes with the next refresh. */

@@ -19,7 +19,6 @@ import {
   channelDeadlineMs,
   checkChannel,
   closePeer,
-  createChannel,
   openPeer,
   peerKey,
   versionFor,
@@ -28,15 +27,7 @@ import { assert } from '../lib/assert.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode, errorInfo } from '../protocol/errors.ts';
 import type { ApiKey, RequestInputOf } from '../protocol/messages/index.ts';
-import {
-  ANSWER_BYTES_MAX,
-  type Cluster,
-  CONNECT_TIMEOUT_MS,
-  findPeer,
-  openAnother,
-  RECONNECT_BACKOFF_MAX_MS,
-  USELESS_MAX,
-} from './cluster.ts';
+import { type Cluster, createClientChannel, findPeer, openAnother, USELESS_MAX } from './cluster.ts';
 
 /** The state, plain data. */
 export interface Coordinator {
@@ -65,18 +56,9 @@ const IN_FLIGHT_MAX = 16;
 
 /** A coordinator that is not known yet. */
 export function createCoordinator(cluster: Cluster, groupId: string): Coordinator {
-  const { clientId, ids, requestTimeoutMs, retryBackoffMs, seed } = cluster.options;
-  const channel = createChannel({
-    clientId,
-    ids,
-    requestTimeoutMs,
-    connectTimeoutMs: Math.min(CONNECT_TIMEOUT_MS, requestTimeoutMs),
-    reconnectBackoffMs: Math.min(retryBackoffMs, RECONNECT_BACKOFF_MAX_MS),
-    reconnectBackoffMaxMs: RECONNECT_BACKOFF_MAX_MS,
-    inFlightMax: IN_FLIGHT_MAX,
-    frameBytesMax: ANSWER_BYTES_MAX,
-    seed: (seed ^ 0x5bd1e995) >>> 0,
-  });
+  const { options } = cluster;
+  const seed = (options.seed ^ 0x5bd1e995) >>> 0;
+  const channel = createClientChannel({ ...options, inFlightMax: IN_FLIGHT_MAX, seed });
   const none = { address: null, finding: 0, retryAtMs: 0, failures: 0, refusal: ErrorCode.NONE, drivenAtMs: 0 };
   return { groupId, channel, ...none };
 }
