@@ -13,9 +13,10 @@ import {
   type AssignorMember,
   type AssignorTopic,
   type ClientAssignor,
+  dealt,
+  emptyHands,
   type Gathered,
   gather,
-  inOrder,
   sortedMembers,
   sortedTopics,
 } from './client-shapes.ts';
@@ -43,7 +44,7 @@ export const clientRange: ClientAssignor = {
 
 function assignRange(members: readonly AssignorMember[], topics: readonly AssignorTopic[]): Assignment {
   const inTurn = sortedMembers(members);
-  const gathered = new Map<string, Gathered>(inTurn.map(({ memberId }) => [memberId, new Map()]));
+  const gathered = emptyHands(inTurn);
   const cuttings: Cutting[] = [];
   const byTopic = subscribersByTopic(inTurn);
   for (const topic of sortedTopics(topics)) {
@@ -52,7 +53,7 @@ function assignRange(members: readonly AssignorMember[], topics: readonly Assign
   }
   if (cuttings.some(({ mindsRacks }) => mindsRacks)) giveByRacks(cuttings, gathered);
   for (const cutting of cuttings) giveRanges(cutting, gathered, () => true);
-  return new Map(inTurn.map(({ memberId }) => [memberId, inOrder(gathered.get(memberId) ?? new Map())]));
+  return dealt(gathered);
 }
 
 function subscribersByTopic(inTurn: readonly AssignorMember[]): Map<string, AssignorMember[]> {

@@ -7,9 +7,10 @@ import {
   type AssignorMember,
   type AssignorTopic,
   type ClientAssignor,
+  dealt,
+  emptyHands,
   type Gathered,
   gather,
-  inOrder,
   sortedMembers,
   sortedTopics,
 } from './client-shapes.ts';
@@ -25,15 +26,16 @@ export const clientRoundRobin: ClientAssignor = {
 function assignRoundRobin(members: readonly AssignorMember[], topics: readonly AssignorTopic[]): Assignment {
   const inTurn = sortedMembers(members);
   const wishes = inTurn.map((member) => new Set(member.topics));
-  const gathered = inTurn.map((): Gathered => new Map());
+  const hands = emptyHands(inTurn);
+  const inRow = [...hands.values()];
   let turn = 0;
   for (const { topic, partitionsCount } of sortedTopics(topics)) {
     if (!wishes.some((wish) => wish.has(topic))) continue;
     for (let partition = 0; partition < partitionsCount; partition++) {
       while (wishes[turn % wishes.length]?.has(topic) !== true) turn += 1;
-      gather(gathered[turn % wishes.length] as Gathered, topic, partition);
+      gather(inRow[turn % wishes.length] as Gathered, topic, partition);
       turn += 1;
     }
   }
-  return new Map(inTurn.map(({ memberId }, index) => [memberId, inOrder(gathered[index] as Gathered)]));
+  return dealt(hands);
 }

@@ -89,3 +89,13 @@ export function inOrder(gathered: Gathered): TopicPartitions[] {
   const topics = [...gathered.keys()].sort(compareTexts);
   return topics.map((topic) => ({ topic, partitions: (gathered.get(topic) ?? []).sort((a, b) => a - b) }));
 }
+
+/** What each member is given, by member id: nothing yet. */
+export function emptyHands(members: readonly AssignorMember[]): Map<string, Gathered> {
+  return new Map(members.map(({ memberId }) => [memberId, new Map()]));
+}
+
+/** The assignment that was gathered. */
+export function dealt(hands: ReadonlyMap<string, Gathered>): Assignment {
+  return new Map([...hands].map(([memberId, gathered]) => [memberId, inOrder(gathered)]));
+}

@@ -15,9 +15,10 @@ import {
   type Assignment,
   type AssignorMember,
   type AssignorTopic,
+  dealt,
+  emptyHands,
   type Gathered,
   gather,
-  inOrder,
   sortedMembers,
   sortedTopics,
   type TopicPartitions,
@@ -65,12 +66,13 @@ export function dealSticky(
     giveFree(deal);
     level(deal);
   }
-  const gathered = deal.members.map((): Gathered => new Map());
+  const hands = emptyHands(deal.members);
+  const inTurn = [...hands.values()];
   for (const { topic, partition, owner } of deal.slots) {
     assert(owner !== NOBODY, 'a partition was given to nobody');
-    gather(gathered[owner] as Gathered, topic, partition);
+    gather(inTurn[owner] as Gathered, topic, partition);
   }
-  return new Map(deal.members.map(({ memberId }, index) => [memberId, inOrder(gathered[index] as Gathered)]));
+  return dealt(hands);
 }
 
 function newDeal(members: readonly AssignorMember[], topics: readonly AssignorTopic[]): Deal {
