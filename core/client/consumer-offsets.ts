@@ -2,7 +2,7 @@
  * The offsets of a consumer: where partitions start, what is committed, and what the owner asks and moves. No state of
  * its own.
  */
-import type { TopicPartitions } from '../assignors/client-shapes.ts';
+import { type Gathered, gather, inOrder, type TopicPartitions } from '../assignors/client-shapes.ts';
 import { backoffMs } from '../channel/backoff.ts';
 import { nextTicket } from '../lib/ids.ts';
 import type { Env } from '../lib/world.ts';
@@ -27,16 +27,16 @@ export function startTracks(consumer: Consumer, env: Env): void {
   if (consumer.starting !== 0 || consumer.startAtMs > env.nowMs) return;
   // While the owner is being told what came, it may still seek.
   const isNew = rebalance?.kind === 'assigned' ? rebalance.partitions : [];
-  const waiting = new Map<string, number[]>();
+  const waiting: Gathered = new Map();
   for (const track of allTracks(consumer.fetcher.tracks)) {
     const { topic, partition, phase, isHeld } = track;
     if (phase !== 'waiting' || isHeld || isIn(isNew, topic, partition)) continue;
     if (grouped === null) startAt(consumer, track, null, consumer.owed);
-    else waiting.set(topic, [...(waiting.get(topic) ?? []), partition]);
+    else gather(waiting, topic, partition);
   }
   if (grouped === null || waiting.size === 0) return;
-  const partitions = [...waiting].map(([topic, numbers]) => ({ topic, partitions: numbers }));
-  const ticket = askCommitted(grouped.offsets, partitions, env.nowMs + (consumer.options.apiTimeoutMs ?? 60_000));
+  const untilMs = env.nowMs + (consumer.options.apiTimeoutMs ?? 60_000);
+  const ticket = askCommitted(grouped.offsets, inOrder(waiting), untilMs);
   if (ticket >= 0) consumer.starting = ticket;
 }
 

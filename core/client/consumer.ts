@@ -57,6 +57,7 @@ import {
 } from './member.ts';
 import type { MemberEvent } from './member-shapes.ts';
 import { checkOffsets, driveOffsets, type OffsetsEvent, offsetsDeadlineMs, takeOffsetsAnswer } from './offsets.ts';
+import { allTracks } from './tracks.ts';
 
 /** Handles one input. Inputs for connections of others are ignored. */
 export function stepConsumer(
@@ -84,9 +85,7 @@ export function stepConsumer(
 function takeEvent(consumer: Consumer, env: Env, event: ChannelEvent, out: Outbox, events: ConsumerEvent[]): void {
   const { grouped, cluster, fetcher } = consumer;
   if (event.kind === 'down') {
-    for (const byPartition of fetcher.tracks.values()) {
-      for (const track of byPartition.values()) if (track.nearby?.peer === event.peer) track.nearby = null;
-    }
+    for (const track of allTracks(fetcher.tracks)) if (track.nearby?.peer === event.peer) track.nearby = null;
   }
   if (event.kind !== 'answered' && event.kind !== 'lost') return;
   const troubles: FetcherEvent[] = [];

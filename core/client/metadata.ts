@@ -192,8 +192,10 @@ export function learnMetadata(view: ClusterView, answer: ResponseOf<3>): boolean
   let isNews = true;
   view.clusterId = answer.clusterId ?? view.clusterId;
   view.controllerId = answer.controllerId;
-  if (answer.brokers.length > 0) view.brokers.clear();
-  if (answer.brokers.length > 0) view.racks.clear();
+  if (answer.brokers.length > 0) {
+    view.brokers.clear();
+    view.racks.clear();
+  }
   for (const { nodeId, host, port, rack } of answer.brokers) {
     view.brokers.set(nodeId, { host, port });
     if (rack !== null) view.racks.set(nodeId, rack);
