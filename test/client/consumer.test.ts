@@ -15,7 +15,7 @@ import { waitingBytes } from '../../core/client/fetcher.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
 import { act, areSettled, type Consuming, fill, newBoard, put, startConsuming } from './consuming.ts';
-import { createToy, env, partitionOf, run, type Toy } from './toy-cluster.ts';
+import { createToy, partitionOf, run, type Toy } from './toy-cluster.ts';
 import { addGroups, moveCoordinator, type ToyGroups } from './toy-groups.ts';
 
 const AT = { topic: 't', partition: 0 };
@@ -385,6 +385,5 @@ describe('a member that is told', () => {
     run(toy, toy.nowMs + 3000);
     expect(one.events.at(-1)?.kind).toBe('closed');
     expect(lastOf(one, 'committed')?.error).toBe(0);
-    expect(env(toy).nowMs).toBeGreaterThan(0);
   });
 });

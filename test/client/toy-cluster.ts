@@ -60,8 +60,6 @@ export interface ToyOptions {
   delayMaxMs?: number;
   /** Whether the broker takes any first number of a producer it does not know, as Kafka does. */
   createsTopics?: boolean;
-  /** Whether there is a coordinator of groups. */
-  hasGroups?: boolean;
   /** A broker that serves readers of a rack although it leads nothing, as far as its copy goes. */
   nearby?: { readonly broker: number; readonly rack: string; end: number };
 }
