@@ -214,7 +214,7 @@ describe('a classic member in a consumer group', () => {
     joinAs(coordinator, 'a');
     const one = answered(join(coordinator, { protocols: subscribed(['orders']) })).memberId;
     rejoin(coordinator, one, []);
-    const leaveOld = (memberId: string) => ask(coordinator, 13, 2, { groupId: 'g', memberId }).errorCode;
+    const leaveOld = (memberId: string) => ask(coordinator, 13, 2, { groupId: 'g', memberId, members: [] }).errorCode;
     expect([leaveOld('x'), leaveOld(one)]).toEqual([ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.NONE]);
     expect(describeIt(coordinator).members.map(({ memberId }) => memberId)).toEqual(['a']);
   });
