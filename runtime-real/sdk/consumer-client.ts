@@ -7,7 +7,7 @@
  * transactions are not told apart yet: read committed waits for transactions to exist.
  */
 import { randomBytes } from 'node:crypto';
-import type { TopicPartitions } from '../../core/assignors/client-shapes.ts';
+import { type Gathered, gather, inOrder, type TopicPartitions } from '../../core/assignors/client-shapes.ts';
 import {
   closeConsumer,
   consumerDeadlineMs,
@@ -29,9 +29,11 @@ import { type Consumer, createConsumer } from '../../core/client/consumer-state.
 import { assignPartitions, subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
 import type { FetchedBatch } from '../../core/client/fetcher.ts';
 import type { OffsetMark } from '../../core/client/offsets.ts';
+import { allTracks } from '../../core/client/tracks.ts';
 import { createIds } from '../../core/lib/ids.ts';
 import { uuidFromBytes } from '../../core/lib/uuid.ts';
-import { errorName } from '../../core/protocol/errors.ts';
+import type { Env } from '../../core/lib/world.ts';
+import { ErrorCode, errorName } from '../../core/protocol/errors.ts';
 import { type LogRecord, readRecords } from '../../core/protocol/records.ts';
 import { realCodecs } from '../codecs.ts';
 import { parseBootstrap } from './addresses.ts';
@@ -133,6 +135,8 @@ interface State {
   /** Called when a poll may have something to do. */
   notify: (() => void) | null;
   onClosed: (() => void) | null;
+  /** Of the first call of close; null before that. */
+  closing: Promise<void> | null;
   loop: Loop | null;
 }
 
@@ -155,6 +159,7 @@ export function createConsumerClient(options: ConsumerClientOptions): ConsumerCl
     errors: [],
     notify: null,
     onClosed: null,
+    closing: null,
     loop: null,
   };
   const loop = startLoop({
@@ -179,26 +184,21 @@ function clientOf(state: State, loop: Loop): ConsumerClient {
     poll: (timeoutMs) => poll(state, loop, timeoutMs),
     commit: (offsets) => commit(state, loop, offsets, true),
     commitOnce: (offsets) => commit(state, loop, offsets, false),
-    committed: (partitions) =>
-      new Promise((resolve, reject) => {
-        const wanted = partitions.map(({ topic, partition }) => ({ topic, partitions: [partition] }));
-        loop.act((env) => {
-          state.asked.set(askCommittedOffsets(consumer, env, gathered(wanted)), { resolve, reject });
-        });
-      }),
+    committed: (partitions) => {
+      const wanted: Gathered = new Map();
+      for (const { topic, partition } of partitions) gather(wanted, topic, partition);
+      return ask(state, loop, (env) => askCommittedOffsets(consumer, env, inOrder(wanted)));
+    },
     position: (at) => positionOf(consumer, at),
     lag: (at) => consumerLag(consumer, at),
     seek: (at, to) => doing(loop, () => seek(consumer, at, to)),
     pause: (at) => doing(loop, () => setPaused(consumer, at, true)),
     resume: (at) => doing(loop, () => setPaused(consumer, at, false)),
-    close: (timeoutMs = CLOSE_TIMEOUT_MS) => close(state, loop, timeoutMs),
+    close: (timeoutMs = CLOSE_TIMEOUT_MS) => {
+      state.closing ??= close(state, loop, timeoutMs);
+      return state.closing;
+    },
   };
-}
-
-function gathered(wanted: readonly TopicPartitions[]): TopicPartitions[] {
-  const topics = new Map<string, number[]>();
-  for (const { topic, partitions } of wanted) topics.set(topic, [...(topics.get(topic) ?? []), ...partitions]);
-  return [...topics].map(([topic, partitions]) => ({ topic, partitions }));
 }
 
 function doing(loop: Loop, work: () => boolean): boolean {
@@ -210,9 +210,8 @@ function doing(loop: Loop, work: () => boolean): boolean {
 }
 
 function assignmentOf({ fetcher }: Consumer): PartitionOf[] {
-  return [...fetcher.tracks.values()].flatMap((byPartition) =>
-    [...byPartition.values()].filter(({ isHeld }) => !isHeld).map(({ topic, partition }) => ({ topic, partition })),
-  );
+  const owned = [...allTracks(fetcher.tracks)].filter(({ isHeld }) => !isHeld);
+  return owned.map(({ topic, partition }) => ({ topic, partition }));
 }
 
 function takeEvents(state: State): void {
@@ -276,7 +275,11 @@ async function poll(state: State, loop: Loop, timeoutMs: number): Promise<Consum
   const untilMs = performance.now() + timeoutMs;
   for (;;) {
     const error = state.errors.shift();
-    if (error !== undefined) throw error;
+    if (error !== undefined) {
+      // The caller has come, and waits no more.
+      loop.act((env) => void pollConsumer(consumer, env, 0));
+      throw error;
+    }
     const leftMs = untilMs - performance.now();
     let batches: FetchedBatch[] = [];
     loop.act((env) => {
@@ -313,20 +316,27 @@ async function commit(
   isPatient: boolean,
 ): Promise<void> {
   const marks = offsets?.map((one) => ({ leaderEpoch: -1, metadata: '', ...one, error: 0 })) ?? null;
-  await new Promise<readonly OffsetMark[]>((resolve, reject) => {
+  await ask(state, loop, (env) => commitOffsets(state.consumer, env, marks, isPatient));
+}
+
+/** Asks for something whose outcome comes with a ticket. A consumer that is closed has none to give. */
+function ask(state: State, loop: Loop, question: (env: Env) => number): Promise<readonly OffsetMark[]> {
+  return new Promise((resolve, reject) => {
+    if (state.consumer.life === 'closed') {
+      reject(new ConsumeError(ErrorCode.NETWORK_EXCEPTION, 'the consumer is closed', null));
+      return;
+    }
     loop.act((env) => {
-      state.asked.set(commitOffsets(state.consumer, env, marks, isPatient), { resolve, reject });
+      state.asked.set(question(env), { resolve, reject });
     });
   });
 }
 
 async function close(state: State, loop: Loop, timeoutMs: number): Promise<void> {
-  if (state.consumer.life === 'open') {
-    await new Promise<void>((resolve) => {
-      state.onClosed = resolve;
-      loop.act((env) => closeConsumer(state.consumer, env, timeoutMs));
-    });
-  }
+  await new Promise<void>((resolve) => {
+    state.onClosed = resolve;
+    loop.act((env) => closeConsumer(state.consumer, env, timeoutMs));
+  });
   wakePoll(state);
   await loop.close();
 }

@@ -107,3 +107,12 @@ it('a consumer without a group reads what it is assigned, from where it is moved
   await expect(consumer.commit()).rejects.toThrow('INVALID_GROUP_ID');
   await consumer.close();
 });
+
+it('a consumer that is closed, however often, stores and tells nothing', async () => {
+  const consumer = open('closed', { autoCommit: false });
+  consumer.subscribe({ topics: ['d'] });
+  await Promise.all([consumer.close(), consumer.close()]);
+  await expect(consumer.commit([{ topic: 'd', partition: 0, offset: 1 }])).rejects.toThrow('closed');
+  await expect(consumer.committed([{ topic: 'd', partition: 0 }])).rejects.toThrow('closed');
+  expect(await consumer.poll(100)).toEqual([]);
+});
