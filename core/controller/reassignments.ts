@@ -105,7 +105,7 @@ function moveOne(
 }
 
 /** Whether a partition is on its way to other replicas. */
-export function isMoving({ addingReplicas, removingReplicas }: PartitionImage): boolean {
+function isMoving({ addingReplicas, removingReplicas }: PartitionImage): boolean {
   return addingReplicas.length > 0 || removingReplicas.length > 0;
 }
 

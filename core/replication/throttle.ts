@@ -35,7 +35,7 @@ export function setRate(throttle: Throttle, bytesPerSecond: number, nowMs: numbe
 }
 
 /** Whether there is a rate to keep. */
-export function isBound({ bytesPerSecond }: Throttle): boolean {
+function isBound({ bytesPerSecond }: Throttle): boolean {
   return bytesPerSecond < BYTES_PER_SECOND_MAX;
 }
 

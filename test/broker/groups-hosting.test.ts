@@ -266,11 +266,18 @@ describe('whoever waits for others', () => {
 });
 
 describe('the topic of groups', () => {
-  it('is not for clients to write to, but for tools', () => {
-    const { world, client } = withTopic();
+  it('is not for clients to write to, but for tools, and nobody deletes its records', () => {
+    const { world, client } = withTopic({ 'offsets.topic.num.partitions': '1' });
+    commit(world, client, 'g', [5]);
     expect(produce(world, client, 0, ['a'], { topic: OFFSETS })).toMatchObject({
       errorCode: ErrorCode.INVALID_TOPIC_EXCEPTION,
     });
+    const topics = [{ name: OFFSETS, partitions: [{ partitionIndex: 0, offset: -1 }] }];
+    const [topic] = world.ask(client, 21, 2, { topics, timeoutMs: 1_000 }).topics;
+    expect(topic?.partitions[0]).toMatchObject({ errorCode: ErrorCode.INVALID_TOPIC_EXCEPTION, lowWatermark: -1 });
+    world.crash('process');
+    world.pass(50);
+    expect(fetchAll(world, world.connect(), 'g')).toEqual(new Map([['orders-0', 5]]));
   });
 
   it('comes into being when a client asks for it by name too, and is internal', () => {

@@ -247,10 +247,11 @@ describe('fetch', () => {
     expect(answer.responses[0]!.partitions[0]!.abortedTransactions).toEqual([]);
   });
 
-  it('as a replica is refused: this node is the only one', () => {
+  it('as a replica is refused, and who says so is not remembered: this node is the only one', () => {
     const { world, client } = started();
     const answer = world.ask(client, KEY.fetch, 11, fetchBody([wanted(0, 0)], { replicaId: 2 }));
     expect(answer.responses[0]!.partitions[0]!.errorCode).toBe(ErrorCode.NOT_LEADER_OR_FOLLOWER);
+    expect(world.node.contact.fetchedMs.size).toBe(0);
   });
 
   it('keeps recent batches of all partitions within one limit, and loses none of them', () => {

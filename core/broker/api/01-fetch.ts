@@ -65,7 +65,8 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
     session.epoch = session.epoch === EPOCH_MAX ? 1 : session.epoch + 1;
     session.usedMs = env.nowMs;
   }
-  if (isReplica) node.contact.fetchedMs.set(replicaId, env.nowMs);
+  // Any client may call itself a replica: what is no broker is not remembered.
+  if (isReplica && node.image.cluster.brokers.has(replicaId)) node.contact.fetchedMs.set(replicaId, env.nowMs);
   if (!takeChanges(node, env, session, replicaId, body)) {
     answer(node, request, KEY, {
       throttleTimeMs: 0,

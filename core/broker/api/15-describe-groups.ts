@@ -9,7 +9,7 @@ import type { Node, Request } from '../state.ts';
 
 const KEY = 15;
 /** What a client may do with a group where nobody checks: read, delete, describe, and describe and alter configs. */
-export const GROUP_OPERATIONS = 0b1101_0100_1000;
+const GROUP_OPERATIONS = 0b1101_0100_1000;
 
 /** Asks the coordinators of the groups, each group once: a short request could else be answered by gigabytes. */
 export function handleDescribeGroups(

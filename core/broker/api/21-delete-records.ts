@@ -1,6 +1,6 @@
 /**
  * DeleteRecords: v0–2. Records below an offset go; -1 means all that readers can see. Answered when that is durable, on
- * all replicas in sync.
+ * all replicas in sync. What brokers keep in topics of their own is not for clients to delete.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
@@ -49,6 +49,10 @@ function deleteOne(
     return;
   }
   const { leader, log } = partition;
+  if (partition.topic.isInternal) {
+    reply.errorCode = ErrorCode.INVALID_TOPIC_EXCEPTION;
+    return;
+  }
   const offset = wanted === TO_HIGH_WATERMARK ? leader.highWatermark : wanted;
   if (leader.epoch < 0) reply.errorCode = ErrorCode.NOT_LEADER_OR_FOLLOWER;
   else if (offset < 0 || offset > leader.highWatermark) reply.errorCode = ErrorCode.OFFSET_OUT_OF_RANGE;

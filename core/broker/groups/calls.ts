@@ -81,7 +81,7 @@ export function askGroups(
     route(node, env, { gather, slot, call }, groupId, out);
   }
   endOne(node, gather);
-  if (gather.remaining > 0 && (kind === 'joinGroup' || kind === 'syncGroup')) letWait(node, gather);
+  if (gather.remaining > 0 && isLong(kind)) letWait(node, gather);
 }
 
 /** Asks every coordinator here. */
@@ -96,6 +96,11 @@ export function askAllHosts(node: Node, env: Env, request: Request, call: Client
   endOne(node, gather);
 }
 
+/** Whether such a request waits for other members. */
+function isLong(kind: Gather['kind']): boolean {
+  return kind === 'joinGroup' || kind === 'syncGroup';
+}
+
 /** What waits for other members must not keep the node from reading requests. */
 function letWait(node: Node, gather: Gather): void {
   gather.waitingBytes = gather.request.sizeBytes;
@@ -108,10 +113,9 @@ function route(node: Node, env: Env, waiting: Waiting, groupId: string, out: Out
   const { call } = waiting;
   const host = hostOf(node, groupId);
   const isFull = groups.waitersCount + groups.undrawn.length >= CALLS_MAX;
-  const isLong = call.kind === 'joinGroup' || call.kind === 'syncGroup';
   if (host === null) {
     endCall(node, waiting, refusalOf(call, ErrorCode.NOT_COORDINATOR));
-  } else if (isFull || (isLong && groups.waitingBytes > config['queued.max.request.bytes'])) {
+  } else if (isFull || (isLong(call.kind) && groups.waitingBytes > config['queued.max.request.bytes'])) {
     env.reached('broker.too_many_group_calls');
     endCall(node, waiting, refusalOf(call, ErrorCode.COORDINATOR_NOT_AVAILABLE));
   } else if (!needsUuid(call)) {

@@ -121,12 +121,21 @@ export function reloadHost(node: Node, env: Env, host: GroupHost, out: Outbox): 
 
 /** Everyone who waits for this host hears of an error now. */
 export function refuseWaiting(node: Node, host: GroupHost, error: ErrorCode): void {
-  const { groups } = node;
-  for (const [waiter, waiting] of host.waiters) {
-    host.waiters.delete(waiter);
-    groups.waitersCount -= 1;
-    endCall(node, waiting, refusalOf(waiting.call, error));
-  }
+  for (const waiter of host.waiters.keys()) refuseOne(node, host, waiter, error);
+}
+
+/** False where nobody waits under that number any more. */
+function refuseOne(node: Node, host: GroupHost, waiter: number, error: ErrorCode): boolean {
+  const waiting = takeWaiter(node, host, waiter);
+  if (waiting !== null) endCall(node, waiting, refusalOf(waiting.call, error));
+  return waiting !== null;
+}
+
+/** Whoever waits under a number, and does so no more; null for nobody, as whose client has gone. */
+function takeWaiter({ groups }: Node, { waiters }: GroupHost, waiter: number): Waiting | null {
+  const waiting = waiters.get(waiter) ?? null;
+  if (waiters.delete(waiter)) groups.waitersCount -= 1;
+  return waiting;
 }
 
 /** Why a call is not taken now; NONE if it is. */
@@ -220,24 +229,16 @@ function giveBack(node: Node, env: Env, host: GroupHost, waiter: number, reason:
     ['reason', reason],
   ]);
   say(out, 'error', 'a change of a group cannot be written; its coordinator begins again', fields);
-  const waiting = host.waiters.get(waiter);
-  if (waiting !== undefined) {
-    host.waiters.delete(waiter);
-    node.groups.waitersCount -= 1;
-    const error = reason === 'tooLarge' ? ErrorCode.UNKNOWN_SERVER_ERROR : ErrorCode.COORDINATOR_NOT_AVAILABLE;
-    endCall(node, waiting, refusalOf(waiting.call, error));
-  }
+  const isTooLarge = reason === 'tooLarge';
+  refuseOne(node, host, waiter, isTooLarge ? ErrorCode.UNKNOWN_SERVER_ERROR : ErrorCode.COORDINATOR_NOT_AVAILABLE);
   reloadHost(node, env, host, out);
 }
 
 /** Answers that may leave. */
 function deliver(node: Node, host: GroupHost, answers: readonly GroupAnswer[]): void {
   for (const { waiter, body } of answers) {
-    const waiting = host.waiters.get(waiter);
-    if (waiting === undefined) continue;
-    host.waiters.delete(waiter);
-    node.groups.waitersCount -= 1;
-    endCall(node, waiting, body);
+    const waiting = takeWaiter(node, host, waiter);
+    if (waiting !== null) endCall(node, waiting, body);
   }
 }
 
@@ -270,12 +271,8 @@ function giveUp(node: Node, env: Env, host: GroupHost): void {
     const { untilMs, answers } = queueAt(awaiting, host.overCount);
     if (untilMs > env.nowMs) break;
     for (const { waiter } of answers) {
-      const waiting = host.waiters.get(waiter);
-      if (waiting === undefined) continue;
-      env.reached('broker.group_commit_timed_out');
-      host.waiters.delete(waiter);
-      node.groups.waitersCount -= 1;
-      endCall(node, waiting, refusalOf(waiting.call, ErrorCode.COORDINATOR_NOT_AVAILABLE));
+      const wasWaiting = refuseOne(node, host, waiter, ErrorCode.COORDINATOR_NOT_AVAILABLE);
+      if (wasWaiting) env.reached('broker.group_commit_timed_out');
     }
   }
 }

@@ -36,7 +36,7 @@ function racksDiffer({ cluster: before }: MetadataImage, { cluster: after }: Met
 
 function tell(node: Node, deleted: readonly DeletedTopic[]): void {
   for (const host of node.groups.hosts) {
-    host.deletedTopics.push(...deleted);
+    for (const topic of deleted) host.deletedTopics.push(topic);
     host.isImageDue = true;
     // One that loads hears of it when it is active.
     if (host.stage === 'active') setDeadline(node.deadlines, host, AT_ONCE_MS);

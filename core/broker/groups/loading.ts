@@ -29,11 +29,11 @@ import { journalOf, recordBytesMaxOf } from './journal.ts';
 import type { Awaiting, GroupHost, Load, LoadedEntry } from './state.ts';
 
 /** Bytes of the log that are read at a time, but for a single batch that is larger. */
-export const LOAD_BYTES = 128 * 1024;
+const LOAD_BYTES = 128 * 1024;
 /** Records that one step takes in. */
-export const LOAD_RECORDS = 1_500;
+const LOAD_RECORDS = 1_500;
 /** Hosts that read at one time. */
-export const LOADS_MAX = 2;
+const LOADS_MAX = 2;
 /** A log that has too many readers is asked again after this, ms. */
 const RETRY_MS = 10;
 /** A deadline that has come whatever the time is. */

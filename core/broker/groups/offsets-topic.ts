@@ -22,7 +22,7 @@ import { OFFSETS_TOPIC } from './names.ts';
 import type { FindWait } from './state.ts';
 
 /** How long a request waits for the topic, ms. */
-export const FIND_MS_MAX = 5_000;
+const FIND_MS_MAX = 5_000;
 /** Requests that wait for the topic at one time; one more is answered at once. */
 const FINDS_MAX = 10_000;
 

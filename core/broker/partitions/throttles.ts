@@ -43,25 +43,30 @@ export function createThrottles(): Throttles {
 
 /** Which replicas of a topic are throttled, as its settings say: pairs of partition and broker, or all. */
 export interface ThrottledReplicas {
-  readonly leading: string;
-  readonly following: string;
+  readonly leading: ReadonlySet<string>;
+  readonly following: ReadonlySet<string>;
 }
 
-/** None is. */
-export const NONE_THROTTLED: ThrottledReplicas = { leading: '', following: '' };
+const NOBODY: ReadonlySet<string> = new Set();
 
-/** What the settings of a topic say. */
+/** None is. */
+export const NONE_THROTTLED: ThrottledReplicas = { leading: NOBODY, following: NOBODY };
+
+/** What the settings of a topic say. Taken apart once: a list may be as long as the topic has replicas. */
 export function throttledReplicas(values: ReadonlyMap<string, string>): ThrottledReplicas {
-  const leading = values.get('leader.replication.throttled.replicas') ?? '';
-  const following = values.get('follower.replication.throttled.replicas') ?? '';
-  return leading === '' && following === '' ? NONE_THROTTLED : { leading, following };
+  return {
+    leading: replicasIn(values.get('leader.replication.throttled.replicas')),
+    following: replicasIn(values.get('follower.replication.throttled.replicas')),
+  };
+}
+
+function replicasIn(list = ''): ReadonlySet<string> {
+  return list === '' ? NOBODY : new Set(list.split(',').map((pair) => pair.trim()));
 }
 
 /** Whether a replica is on such a list. */
-export function isThrottled(list: string, partition: number, broker: number): boolean {
-  if (list === '') return false;
-  if (list.trim() === '*') return true;
-  return list.split(',').some((pair) => pair.trim() === `${partition}:${broker}`);
+export function isThrottled(list: ReadonlySet<string>, partition: number, broker: number): boolean {
+  return list.size > 0 && (list.has('*') || list.has(`${partition}:${broker}`));
 }
 
 /** The settings of this broker may be others: whoever was held up looks again. */
