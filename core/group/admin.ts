@@ -4,10 +4,10 @@
  * A classic group shows what its members can do only while it is stable, as in Kafka; a group that is not there is
  * described as dead. Nobody deletes a group that has members.
  */
+import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ClassicMember } from './classic-group.ts';
 import { metadataOf, NO_BYTES } from './classic-group.ts';
-import { CONSUMER_PROTOCOL_TYPE } from './classic-written.ts';
 import { consumerState } from './consumer.ts';
 import { groupTombstones } from './offset-expiry.ts';
 import { tombstone } from './records.ts';

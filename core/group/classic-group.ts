@@ -155,11 +155,6 @@ export function createMember(
   };
 }
 
-/** Whether the group is only there because somebody stored offsets: no record is its own. */
-export function isSimple(group: ClassicGroup): boolean {
-  return group.state === 'Empty' && group.protocolType === '' && group.written === null;
-}
-
 /** Whether joining members gather in a group that was empty: it is not over before its time. */
 export function isGathering(group: ClassicGroup): boolean {
   return group.state === 'PreparingRebalance' && group.gathering !== null;
@@ -261,6 +256,20 @@ export function selectProtocol(group: ClassicGroup): string {
 /** What the member says of itself in a protocol; empty if it cannot do it. */
 export function metadataOf(member: ClassicMember, protocolName: string | null): Uint8Array {
   return member.protocols.find(({ name }) => name === protocolName)?.metadata ?? NO_BYTES;
+}
+
+/** Whether two members can do the same, say the same under each and prefer the same. */
+export function isSameProtocols(a: readonly MemberProtocol[], b: readonly MemberProtocol[]): boolean {
+  if (a.length !== b.length) return false;
+  return a.every(({ name, metadata }, i) => {
+    const other = b[i];
+    return other !== undefined && other.name === name && isSameBytes(other.metadata, metadata);
+  });
+}
+
+/** Whether bytes are the same. */
+export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** Nothing assigned, nothing said. */

@@ -16,6 +16,7 @@ import {
   createClassicGroup,
   createMember,
   isGathering,
+  isSameProtocols,
   type MemberProtocol,
   NO_BYTES,
   protocolBytes,
@@ -28,8 +29,8 @@ import {
 import { completeIfAllJoined, prepareRebalance, rebalanceOrComplete, touch, wakeBy } from './classic-rebalance.ts';
 import { memberError } from './classic-sync.ts';
 import { distinctProtocols, generationRecord, generationSize, newGroupRecord } from './classic-written.ts';
-import { consumerState, consumerTombstones, joinConsumerGroup } from './consumer.ts';
-import { newMemberId } from './member-ids.ts';
+import { consumerTombstones, joinConsumerGroup } from './consumer.ts';
+import { MEMBER_ID_SINCE, newMemberId } from './member-ids.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type Group, type GroupState, groupOf } from './state.ts';
 import { groupIdError, isStorable } from './texts.ts';
@@ -45,8 +46,6 @@ const PENDING_MEMBERS_MAX = 10_000;
 const HELD_RECORDS_MAX = 4;
 /** Characters of a client's own name that go into the id of its member. */
 const ID_PREFIX_CHARS_MAX = 249;
-/** From this version on a dynamic member must come with an id. */
-const MEMBER_ID_SINCE = 4;
 /** From this version on a leader can be told to leave the assignment as it is. */
 const SKIP_SINCE = 9;
 
@@ -69,7 +68,7 @@ export function joinGroup(state: GroupState, work: GroupWork, waiter: number, ca
     return;
   }
   const found = groupOf(state, groupId);
-  if (found?.kind === 'consumer' && consumerState(found) !== 'Empty') {
+  if (found?.kind === 'consumer' && found.members.size > 0) {
     joinConsumerGroup(state, work, waiter, found, call);
     return;
   }
@@ -225,7 +224,7 @@ function joinAgain(state: GroupState, work: GroupWork, group: ClassicGroup, join
     refuse(work, join, error, memberId);
     return;
   }
-  const saysNothingNew = matches(member, join.protocols);
+  const saysNothingNew = isSameProtocols(member.protocols, join.protocols);
   const isLeader = group.leaderId === memberId;
   // In Stable the leader asks for a rebalance by joining: something has changed that only it sees.
   const isSettled = group.state === 'CompletingRebalance' || (group.state === 'Stable' && !isLeader);
@@ -235,17 +234,6 @@ function joinAgain(state: GroupState, work: GroupWork, group: ClassicGroup, join
   }
   renew(work, group, member, join);
   rebalanceOrComplete(state, work, group);
-}
-
-function matches(member: ClassicMember, protocols: readonly MemberProtocol[]): boolean {
-  return (
-    member.protocols.length === protocols.length &&
-    member.protocols.every(({ name, metadata }, i) => {
-      const other = protocols[i];
-      if (other === undefined || other.name !== name || other.metadata.length !== metadata.length) return false;
-      return metadata.every((byte, at) => byte === other.metadata[at]);
-    })
-  );
 }
 
 /** The member says anew what it can do, and waits. One that waited in its name before is told to come again. */

@@ -11,7 +11,7 @@ import type { ClassicGroup, ClassicMember } from './classic-group.ts';
 import { NO_BYTES } from './classic-group.ts';
 import { failSync, prepareRebalance, stabilize, touch } from './classic-rebalance.ts';
 import { generationRecord, generationSize, ownBytes } from './classic-written.ts';
-import { consumerState, heartbeatConsumerGroup, syncConsumerGroup } from './consumer.ts';
+import { heartbeatConsumerGroup, syncConsumerGroup } from './consumer.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import { type GroupState, groupOf } from './state.ts';
 import { groupIdError } from './texts.ts';
@@ -45,7 +45,7 @@ export function syncGroup(state: GroupState, work: GroupWork, waiter: number, ca
     return;
   }
   const group = groupOf(state, body.groupId);
-  if (group?.kind === 'consumer' && consumerState(group) !== 'Empty') {
+  if (group?.kind === 'consumer' && group.members.size > 0) {
     syncConsumerGroup(state, work, waiter, group, call);
     return;
   }

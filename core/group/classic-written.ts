@@ -6,6 +6,7 @@
  */
 import { Reader } from '../lib/cursor.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
+import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import type { GroupRecord } from '../protocol/group-records.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
 import {
@@ -18,9 +19,6 @@ import {
   NO_BYTES,
 } from './classic-group.ts';
 import { groupRecord } from './records.ts';
-
-/** The type of protocol that consumers speak. */
-export const CONSUMER_PROTOCOL_TYPE = 'consumer';
 
 /** Bytes of a record beside the strings and bytes of its members, and of a member beside its own, at most. */
 const HEAD_BYTES = 64;

@@ -8,6 +8,7 @@
 
 import { topicById } from '../metadata/image.ts';
 import { ErrorCode } from '../protocol/errors.ts';
+import { isSameProtocols } from './classic-group.ts';
 import {
   type Draft,
   draftMember,
@@ -89,19 +90,11 @@ function isSameSubscriber(a: ConsumerMember, b: ConsumerMember): boolean {
 export function isSameClassicPart(a: ClassicPart | null, b: ClassicPart | null): boolean {
   if (a === null || b === null) return a === b;
   if (a.sessionTimeoutMs !== b.sessionTimeoutMs) return false;
-  if (a.supportedProtocols.length !== b.supportedProtocols.length) return false;
-  return a.supportedProtocols.every(({ name, metadata }, i) => {
-    const other = b.supportedProtocols[i];
-    return other !== undefined && other.name === name && isSameBytes(other.metadata, metadata);
-  });
-}
-
-function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+  return isSameProtocols(a.supportedProtocols, b.supportedProtocols);
 }
 
 /** Gives the group a new epoch if it `mustGrow`, or if the topics that members read are other than before. */
-export function updateEpoch(draft: Draft, mustGrow: boolean): void {
+function updateEpoch(draft: Draft, mustGrow: boolean): void {
   const { group, work } = draft;
   if (!mustGrow && !hasNewTopics(draft)) return;
   refreshRegexes(draft);

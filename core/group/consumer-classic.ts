@@ -7,13 +7,14 @@
  * rebalance time-out, and fetch within it, or it goes. The coordinator deals out, so what members can do counts only
  * in so far as all of them must share one protocol, for the day when the group goes back to being a classic one.
  */
+import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { JoinGroupResponse } from '../protocol/messages/11-join-group.ts';
 import type { LeaveGroupResponse } from '../protocol/messages/13-leave-group.ts';
 import type { SyncGroupResponse } from '../protocol/messages/14-sync-group.ts';
 import { joinRefused, syncRefused } from './classic-answers.ts';
 import type { Leaving } from './classic-leave.ts';
-import { CONSUMER_PROTOCOL_TYPE, distinctProtocols } from './classic-written.ts';
+import { distinctProtocols } from './classic-written.ts';
 import { advance } from './consumer-advance.ts';
 import { assignmentBytes, type ClassicSubscription, subscriptionOf } from './consumer-bytes.ts';
 import { downgradeWithout, isLastOfConsumers } from './consumer-downgrade.ts';
@@ -22,14 +23,12 @@ import { namesSaid } from './consumer-heartbeat.ts';
 import { fenceMembers } from './consumer-leave.ts';
 import { checkInstance, checkSize, findMember } from './consumer-members.ts';
 import { type ConsumerGroup, type ConsumerMember, MemberState, staticMember } from './consumer-state.ts';
+import { MEMBER_ID_SINCE } from './member-ids.ts';
 import { fitBatch } from './records.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
 
 type Join = GroupCallOf<'joinGroup'>;
-
-/** From this version of JoinGroup on a member that has no id is given one first, and must come again with it. */
-const MEMBER_ID_SINCE = 4;
 
 /** JoinGroup of a classic client in a consumer group. Answers by `work.answers`. */
 export function joinConsumerGroup(
@@ -80,8 +79,8 @@ function join(state: GroupState, work: GroupWork, group: ConsumerGroup, call: Jo
     isClassic: true,
   });
   if (isRefusal(before)) return before.refused;
-  const said = partitionsSaid(draft, subscription);
-  const member = advance(draft, before, updated(before, call, subscription), said);
+  // What it says that it owns, by the ids that its topics have now.
+  const member = advance(draft, before, updated(before, call, subscription), subscription.owned(work.image));
   if (isRefusal(member)) return member.refused;
   keepJoinTime(state, draft, member);
   return joinedBody(member);
@@ -124,7 +123,6 @@ function updated(before: ConsumerMember, call: Join, subscription: ClassicSubscr
     instanceId: body.groupInstanceId ?? before.instanceId,
     rackId: subscription.rackId ?? before.rackId,
     rebalanceTimeoutMs: body.rebalanceTimeoutMs === -1 ? body.sessionTimeoutMs : body.rebalanceTimeoutMs,
-    serverAssignor: before.serverAssignor,
     subscribedTopicNames: namesSaid(before.subscribedTopicNames, subscription.topics),
     subscribedTopicRegex: '',
     clientId,
@@ -134,14 +132,6 @@ function updated(before: ConsumerMember, call: Join, subscription: ClassicSubscr
       supportedProtocols: distinctProtocols(body.protocols),
     },
   };
-}
-
-/** What a member says that it owns, by the ids that its topics have now. */
-function partitionsSaid(
-  { work }: Draft,
-  { owned }: ClassicSubscription,
-): { readonly topicId: string; readonly partitions: readonly number[] }[] {
-  return owned(work.image);
 }
 
 function keepJoinTime(state: GroupState, { group, work }: Draft, member: ConsumerMember): void {

@@ -5,12 +5,13 @@
  * and a rebalance begins at once, in which one of them leads. The operator may forbid it: then the coordinator goes on
  * dealing out to classic members.
  */
+import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import type { ClassicGroup } from './classic-group.ts';
 import { addMember, createClassicGroup, createMember, NO_BYTES, selectProtocol } from './classic-group.ts';
 import { prepareRebalance, touch } from './classic-rebalance.ts';
-import { CONSUMER_PROTOCOL_TYPE, distinctProtocols, generationRecord, subscribedTopicsOf } from './classic-written.ts';
+import { distinctProtocols, generationRecord, subscribedTopicsOf } from './classic-written.ts';
 import { assignmentBytes } from './consumer-bytes.ts';
-import { groupTombstones } from './consumer-records.ts';
+import { consumerTombstones } from './consumer-records.ts';
 import type { ConsumerGroup, ConsumerMember } from './consumer-state.ts';
 import { fitBatch } from './records.ts';
 import type { GroupConfig, GroupWork } from './shapes.ts';
@@ -47,7 +48,7 @@ export function downgradeWithout(
   leaving: ReadonlySet<string>,
 ): boolean {
   const recordsBefore = work.records.length;
-  work.records.push(...groupTombstones(group, group.members.keys()));
+  work.records.push(...consumerTombstones(group));
   const left = [...group.members.values()].filter(({ memberId }) => !leaving.has(memberId));
   if (left.length === 0) return true;
   const classic = createClassicGroup(group.groupId, work.wallMs);

@@ -50,7 +50,7 @@ export function reconcile(member: ConsumerMember, to: Reconciliation): ConsumerM
 }
 
 /** Whether a member owns any of these partitions, by what it says; it does if it says nothing. */
-export function stillOwns(said: SaidPartitions, partitions: OwnedPartitions): boolean {
+function stillOwns(said: SaidPartitions, partitions: OwnedPartitions): boolean {
   if (said === null) return true;
   return said.some((one) => {
     const some = partitions.get(one.topicId);

@@ -97,10 +97,10 @@ export function memberTombstones(groupId: string, memberId: string): GroupRecord
   ];
 }
 
-/** What removes a group with its members, in the order that Kafka wants. */
-export function groupTombstones(group: ConsumerGroup, memberIds: Iterable<string>): GroupRecord[] {
+/** What removes a group with its members, but not its offsets, in the order that Kafka wants. */
+export function consumerTombstones(group: ConsumerGroup): GroupRecord[] {
   const { groupId } = group;
-  const ids = [...memberIds];
+  const ids = [...group.members.keys()];
   const records: GroupRecord[] = [];
   for (const memberId of ids) records.push(tombstone('ConsumerGroupCurrentMemberAssignment', { groupId, memberId }));
   for (const memberId of ids) records.push(tombstone('ConsumerGroupTargetAssignmentMember', { groupId, memberId }));

@@ -25,23 +25,21 @@ import { type GroupState, removeGroup } from './state.ts';
 
 /**
  * A record of the log, or one just appended: creates the group in `state.groups`, or takes the place of a classic
- * group that only keeps offsets. False if it does not fit what is there: the record is passed over.
+ * group that only keeps offsets. What does not fit what is there is passed over.
  */
-export function replayConsumerRecord(state: GroupState, record: ConsumerRecord): boolean {
+export function replayConsumerRecord(state: GroupState, record: ConsumerRecord): void {
   const { groupId } = record.key;
   const group = state.groups.get(groupId);
   if (group?.kind === 'consumer') {
     applyConsumerRecord(group, record);
     if (record.kind === 'ConsumerGroupMetadata' && record.value === null) removeGroup(state, groupId);
-    return true;
+    return;
   }
-  if (group !== undefined && group.written !== null) return false;
-  if (record.value === null) return group === undefined;
+  if (record.value === null || (group !== undefined && group.written !== null)) return;
   if (group !== undefined) setDeadline(state.deadlines, group, Number.POSITIVE_INFINITY);
   const made = createConsumerGroup(groupId);
   state.groups.set(groupId, made);
   applyConsumerRecord(made, record);
-  return true;
 }
 
 /** What a record says becomes true of its group. */

@@ -1,8 +1,8 @@
 /** Whether two consumer groups hold the same by their records: for checks that replay gives what is live. Pure. */
-import type { PartitionsByTopic } from '../assignors/server-shapes.ts';
 import { isSameClassicPart } from './consumer-advance.ts';
 import { isSameOwned } from './consumer-reconcile.ts';
 import type { ConsumerGroup, ConsumerMember, ResolvedRegex } from './consumer-state.ts';
+import { isSameTarget } from './consumer-target.ts';
 import { isSameList } from './consumer-topics.ts';
 
 /** Whether two groups hold the same by their records. */
@@ -50,10 +50,6 @@ function isSameMember(a: ConsumerMember, b: ConsumerMember): boolean {
     isSameOwned(a.assigned, b.assigned) &&
     isSameOwned(a.revoking, b.revoking)
   );
-}
-
-function isSameTarget(a: PartitionsByTopic, b: PartitionsByTopic): boolean {
-  return isSameMap(a, b, (some, others) => some.length === others.length && some.every((one, i) => one === others[i]));
 }
 
 function isSameRegex(a: ResolvedRegex, b: ResolvedRegex): boolean {

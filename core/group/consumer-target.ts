@@ -102,7 +102,8 @@ function assignable(image: MetadataImage, topic: TopicImage, withRacks: boolean)
   return { topicId: topic.id, partitionCount: topic.partitions.length, racks: hasAny ? named : null };
 }
 
-function isSameTarget(a: PartitionsByTopic, b: PartitionsByTopic): boolean {
+/** Whether two members are to have the same. */
+export function isSameTarget(a: PartitionsByTopic, b: PartitionsByTopic): boolean {
   if (a.size !== b.size) return false;
   for (const [topicId, partitions] of a) {
     const others = b.get(topicId);

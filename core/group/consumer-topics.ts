@@ -20,7 +20,7 @@ import { regexRecord, regexTombstone } from './consumer-records.ts';
 import type { ConsumerMember, ResolvedRegex } from './consumer-state.ts';
 
 /** Characters of an expression, at most. */
-export const REGEX_LENGTH_MAX = 1_000;
+const REGEX_LENGTH_MAX = 1_000;
 
 /** Whether anything that bears on what topics there are is other than when the group was last looked at. */
 export function hasNewTopics({ group, work }: Draft): boolean {
@@ -37,7 +37,7 @@ export function namesOf(draft: Draft, member: ConsumerMember): readonly string[]
 }
 
 /** All names that members read, sorted. */
-export function namesOfAll(draft: Draft): string[] {
+function namesOfAll(draft: Draft): string[] {
   const names = new Set<string>();
   // Most members of a group read the same: of equal expressions one is enough.
   const regexes = new Set<string>();

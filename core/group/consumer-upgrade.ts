@@ -6,10 +6,10 @@
  * forbid it, and groups that are not of consumers, or whose own assignor told members more than partitions, stay as
  * they are. Whoever waits in the classic group is told to join again when the call succeeds, not before.
  */
+import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { GroupRecord } from '../protocol/group-records.ts';
 import { type ClassicGroup, type ClassicMember, metadataOf } from './classic-group.ts';
-import { CONSUMER_PROTOCOL_TYPE } from './classic-written.ts';
 import type { ConsumerRecord } from './consumer.ts';
 import { ownedOfAssignment, subscriptionOf } from './consumer-bytes.ts';
 import { createDraft, type Draft, type Refusal, refuse, timersOf, write } from './consumer-draft.ts';

@@ -6,7 +6,6 @@
  */
 import type { GroupRecord } from '../protocol/group-records.ts';
 import { described, describedMissing } from './consumer-describe.ts';
-import { groupTombstones } from './consumer-records.ts';
 import type { ConsumerGroup } from './consumer-state.ts';
 import type { GroupAnswerBodies, GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
@@ -21,6 +20,7 @@ export {
 export { consumerCommitError, consumerFetchError, consumerPartitionCommitError } from './consumer-commit.ts';
 export { consumerState } from './consumer-describe.ts';
 export { consumerGroupHeartbeat } from './consumer-heartbeat.ts';
+export { consumerTombstones } from './consumer-records.ts';
 export { replayConsumerRecord } from './consumer-replay.ts';
 export { isSameConsumerGroup } from './consumer-same.ts';
 export { activateConsumerGroup, tickConsumerGroup } from './consumer-sessions.ts';
@@ -39,19 +39,14 @@ export function consumerGroupDescribe(
   return group === null ? describedMissing(groupId) : described(state.config, work.image, group);
 }
 
-/** Topics changed: groups that read any of them see that at their next heartbeat, by the image that comes with it. */
-export function consumerImageChanged(_state: GroupState, _work: GroupWork, _group: ConsumerGroup): void {}
-
-/** Whether any member reads the topic. */
-export function consumerSubscribes(group: ConsumerGroup, topic: string): boolean {
+/** The topics that members read. */
+export function consumerTopics(group: ConsumerGroup): ReadonlySet<string> {
+  const topics = new Set<string>();
+  const regexes = new Set<string>();
   for (const { subscribedTopicNames, subscribedTopicRegex } of group.members.values()) {
-    if (subscribedTopicNames.includes(topic)) return true;
-    if (group.regexes.get(subscribedTopicRegex)?.topics.includes(topic) === true) return true;
+    for (const name of subscribedTopicNames) topics.add(name);
+    regexes.add(subscribedTopicRegex);
   }
-  return false;
-}
-
-/** What removes the group's records, without its offsets. */
-export function consumerTombstones(group: ConsumerGroup): GroupRecord[] {
-  return groupTombstones(group, group.members.keys());
+  for (const regex of regexes) for (const name of group.regexes.get(regex)?.topics ?? []) topics.add(name);
+  return topics;
 }

@@ -16,13 +16,7 @@ import { leaveGroup } from './classic-leave.ts';
 import { activateClassicGroup, tickClassicGroup } from './classic-rebalance.ts';
 import { heartbeat, syncGroup } from './classic-sync.ts';
 import { groupFromRecord } from './classic-written.ts';
-import {
-  activateConsumerGroup,
-  consumerGroupDescribe,
-  consumerGroupHeartbeat,
-  consumerImageChanged,
-  tickConsumerGroup,
-} from './consumer.ts';
+import { activateConsumerGroup, consumerGroupDescribe, consumerGroupHeartbeat, tickConsumerGroup } from './consumer.ts';
 import { GROUP_DEFAULTS } from './defaults.ts';
 import { commitOffsets } from './offset-commit.ts';
 import { expireOffsets, forgetTopics } from './offset-expiry.ts';
@@ -149,10 +143,8 @@ function dispatch(state: GroupState, work: GroupWork, waiter: number, call: Grou
       break;
     }
     case 'imageChanged':
+      // Groups that read what has changed see it at their next heartbeat, by the image that comes with it.
       forgetTopics(state, work, call.deletedTopics);
-      for (const group of state.groups.values()) {
-        if (group.kind === 'consumer') consumerImageChanged(state, work, group);
-      }
       break;
     default:
       tick(state, work);

@@ -6,9 +6,10 @@
  * so do those of a group that only keeps offsets; while a group rebalances nothing ages. A round looks at a bounded
  * number of groups and offsets a tick, so that none of them takes long. A crash forgets the round.
  */
-import { CONSUMER_PROTOCOL_TYPE } from './classic-written.ts';
-import { consumerState, consumerTombstones } from './consumer.ts';
-import { isOf, isSubscribed } from './offset-fetch.ts';
+import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
+import type { GroupRecord } from '../protocol/group-records.ts';
+import { consumerTombstones } from './consumer.ts';
+import { isOf, readsOf } from './offset-fetch.ts';
 import { tombstone } from './records.ts';
 import type { GroupWork } from './shapes.ts';
 import type { CommittedOffset, Group, GroupState } from './state.ts';
@@ -55,8 +56,9 @@ function expireGroup(state: GroupState, work: GroupWork, group: Group): number {
   const { groupId } = group;
   let looks = 1;
   let isAnyLeft = false;
+  const reads = readsOf(group);
   for (const [topic, partitions] of state.offsets.get(groupId) ?? []) {
-    const isRead = isSubscribed(group, topic);
+    const isRead = reads(topic);
     for (const [partition, offset] of partitions) {
       looks += 1;
       if (!isRead && isExpired(state, work, group, offset)) {
@@ -72,12 +74,12 @@ function expireGroup(state: GroupState, work: GroupWork, group: Group): number {
 
 /** Nobody is in the group, and nobody was given an id to come with. */
 function isDeletable(group: Group): boolean {
-  if (group.kind === 'consumer') return consumerState(group) === 'Empty';
+  if (group.kind === 'consumer') return group.members.size === 0;
   return group.state === 'Empty' && group.pendingMembers.size === 0;
 }
 
 /** What removes the records of a group, without its offsets. */
-export function groupTombstones(group: Group): ReturnType<typeof consumerTombstones> {
+export function groupTombstones(group: Group): GroupRecord[] {
   if (group.kind === 'consumer') return consumerTombstones(group);
   return [tombstone('GroupMetadata', { group: group.groupId })];
 }

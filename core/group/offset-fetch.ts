@@ -6,11 +6,11 @@
  */
 import { ZERO_UUID } from '../lib/uuid.ts';
 import { topicById, topicByName } from '../metadata/image.ts';
+import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { OffsetFetchResponse } from '../protocol/messages/09-offset-fetch.ts';
 import type { OffsetDeleteResponse } from '../protocol/messages/47-offset-delete.ts';
-import { CONSUMER_PROTOCOL_TYPE } from './classic-written.ts';
-import { consumerFetchError, consumerSubscribes } from './consumer.ts';
+import { consumerFetchError, consumerTopics } from './consumer.ts';
 import { TOPIC_IDS_SINCE } from './offset-commit.ts';
 import { tombstone } from './records.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
@@ -102,9 +102,10 @@ export function deleteOffsets(
   const body: OffsetDeleteResponse = { errorCode, throttleTimeMs: 0, topics: [] };
   if (group !== undefined && errorCode === ErrorCode.NONE) {
     work.isAtomic = false;
+    const reads = readsOf(group);
     const gone = new Set<CommittedOffset>();
     body.topics = topics.map(({ name, partitions }) => {
-      const isRead = isSubscribed(group, name);
+      const isRead = reads(name);
       return {
         name,
         partitions: partitions.map(({ partitionIndex }) => ({
@@ -153,9 +154,10 @@ function deleteError(group: Group | undefined): number {
   return group.protocolType === CONSUMER_PROTOCOL_TYPE ? ErrorCode.NONE : ErrorCode.NON_EMPTY_GROUP;
 }
 
-/** Whether anybody in the group reads the topic; where that is unknown, members of consumers may. */
-export function isSubscribed(group: Group, topic: string): boolean {
-  if (group.kind === 'consumer') return consumerSubscribes(group, topic);
-  if (group.subscribedTopics !== null) return group.subscribedTopics.has(topic);
-  return group.protocolType === CONSUMER_PROTOCOL_TYPE;
+/** Whether anybody in the group reads a topic; where that is unknown, members of consumers may. */
+export function readsOf(group: Group): (topic: string) => boolean {
+  const topics = group.kind === 'consumer' ? consumerTopics(group) : group.subscribedTopics;
+  if (topics !== null) return (topic) => topics.has(topic);
+  const mayRead = group.kind === 'classic' && group.protocolType === CONSUMER_PROTOCOL_TYPE;
+  return () => mayRead;
 }

@@ -10,7 +10,7 @@
 import { assert } from '../lib/assert.ts';
 import { checkHeap, createHeap, type DeadlineHeap, setDeadline } from '../lib/heap.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
-import { type ClassicGroup, checkClassicGroup, createClassicGroup } from './classic-group.ts';
+import { type ClassicGroup, checkClassicGroup, createClassicGroup, isSameBytes } from './classic-group.ts';
 import { type ConsumerGroup, checkConsumerGroup, isSameConsumerGroup } from './consumer.ts';
 import type { GroupConfig } from './shapes.ts';
 
@@ -134,10 +134,6 @@ function isSameMember(a: WrittenMember, b: WrittenMember | undefined): boolean {
   if (a.clientId !== b.clientId || a.clientHost !== b.clientHost) return false;
   if (a.rebalanceTimeout !== b.rebalanceTimeout || a.sessionTimeout !== b.sessionTimeout) return false;
   return isSameBytes(a.subscription, b.subscription) && isSameBytes(a.assignment, b.assignment);
-}
-
-function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 function isSameOffsets(a: ReadonlyMap<string, GroupOffsets>, b: ReadonlyMap<string, GroupOffsets>): boolean {
