@@ -7,18 +7,8 @@
  * began to delete the topic meanwhile. When it is asked to stop, the process waits for its answers and describes every
  * topic for the last time: that is what the final readers read. A crash forgets it; what was open is in doubt.
  */
-import {
-  type Admin,
-  type AdminEvent,
-  type AdminOptions,
-  adminDeadlineMs,
-  askAdmin,
-  checkAdmin,
-  createAdmin,
-  stepAdmin,
-} from '../../core/client/admin.ts';
+import { type Admin, type AdminEvent, adminDeadlineMs, askAdmin, checkAdmin } from '../../core/client/admin.ts';
 import { type AdminRequest, ConfigOperation, ConfigResource } from '../../core/client/admin-calls.ts';
-import { createIds } from '../../core/lib/ids.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode, errorName } from '../../core/protocol/errors.ts';
 import {
@@ -30,6 +20,7 @@ import {
 } from '../../core/verify/administration.ts';
 import { complain } from '../../core/verify/history.ts';
 import { asAnyMachine } from '../actor.ts';
+import { type AskingOptions, newAdmin, stepAsking } from './asking.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import { noteOperation, type Observer, setBoard, slotOf } from './observer.ts';
 
@@ -43,7 +34,7 @@ export interface AdministeredTopic {
 /** How an administering process behaves. */
 export interface AdministeringOptions {
   readonly observer: Observer;
-  readonly admin: Omit<AdminOptions, 'ids' | 'seed'>;
+  readonly admin: AskingOptions;
   readonly topics: readonly AdministeredTopic[];
   /** A topic that is always there: only its settings are changed. */
   readonly constant: string;
@@ -91,7 +82,7 @@ const SETTINGS: readonly (readonly [name: string, values: readonly string[]])[] 
 function create(options: AdministeringOptions): Administering {
   return {
     options,
-    admin: createAdmin({ ...options.admin, ids: createIds(), seed: 1 }),
+    admin: newAdmin(options.admin, 1),
     dice: createJitter(1),
     nextMs: Number.POSITIVE_INFINITY,
     open: new Map(),
@@ -100,11 +91,10 @@ function create(options: AdministeringOptions): Administering {
 }
 
 function step(state: Administering, env: Env, input: Input, out: Outbox): void {
-  const events: AdminEvent[] = [];
   switch (input.kind) {
     case 'start':
       state.dice = createJitter(input.seed);
-      state.admin = createAdmin({ ...state.options.admin, ids: createIds(), seed: input.seed });
+      state.admin = newAdmin(state.options.admin, input.seed);
       state.nextMs = env.nowMs + jitter(state.dice, state.options.everyMs);
       break;
     case 'stop':
@@ -114,21 +104,10 @@ function step(state: Administering, env: Env, input: Input, out: Outbox): void {
     case 'wake':
       if (env.nowMs >= state.nextMs) act(state, env);
       break;
-    case 'connected':
-    case 'connectFailed':
-    case 'frame':
-    case 'sent':
-    case 'closed':
-      stepAdmin(state.admin, env, input, out, events);
-      break;
     default:
   }
-  for (const event of events) settle(state, env, event);
-  if (state.final !== null) conclude(state, env);
-  // Whatever was asked in this step leaves in it.
-  const more: AdminEvent[] = [];
-  if (input.kind !== 'start') stepAdmin(state.admin, env, { kind: 'wake' }, out, more);
-  for (const event of more) settle(state, env, event);
+  const settled = (event: AdminEvent): void => settle(state, env, event);
+  stepAsking(state.admin, env, input, out, settled, () => conclude(state, env));
 }
 
 /** One action, drawn by what the topic is believed to be. */

@@ -7,28 +7,19 @@
  * to as many replicas as it should have, and it looks until it is told that nothing moves any more. A crash forgets
  * what was open; the next life goes on.
  */
-import {
-  type Admin,
-  type AdminEvent,
-  type AdminOptions,
-  adminDeadlineMs,
-  askAdmin,
-  checkAdmin,
-  createAdmin,
-  stepAdmin,
-} from '../../core/client/admin.ts';
+import { type Admin, type AdminEvent, adminDeadlineMs, askAdmin, checkAdmin } from '../../core/client/admin.ts';
 import { type AdminRequest, ConfigOperation, ConfigResource } from '../../core/client/admin-calls.ts';
-import { createIds } from '../../core/lib/ids.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { asAnyMachine } from '../actor.ts';
+import { type AskingOptions, newAdmin, stepAsking } from './asking.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import type { Observer } from './observer.ts';
 
 /** How a moving process behaves. */
 export interface MovingOptions {
   readonly observer: Observer;
-  readonly admin: Omit<AdminOptions, 'ids' | 'seed'>;
+  readonly admin: AskingOptions;
   /** The topic that is always there, and how many partitions it has. */
   readonly constant: string;
   readonly partitions: number;
@@ -71,7 +62,7 @@ const RATE_VALUES = [2_000, 20_000, 1_000_000];
 function create(options: MovingOptions): Moving {
   return {
     options,
-    admin: createAdmin({ ...options.admin, ids: createIds(), seed: 1 }),
+    admin: newAdmin(options.admin, 1),
     dice: createJitter(1),
     stage: 'working',
     nextMs: Number.POSITIVE_INFINITY,
@@ -82,31 +73,21 @@ function create(options: MovingOptions): Moving {
 }
 
 function step(state: Moving, env: Env, input: Input, out: Outbox): void {
-  const events: AdminEvent[] = [];
   switch (input.kind) {
     case 'start':
       state.dice = createJitter(input.seed);
-      state.admin = createAdmin({ ...state.options.admin, ids: createIds(), seed: input.seed });
+      state.admin = newAdmin(state.options.admin, input.seed);
       state.nextMs = env.nowMs + jitter(state.dice, state.options.everyMs);
       break;
     case 'stop':
       if (state.stage === 'working') enter(state, 'lifting', env.nowMs);
       break;
-    case 'connected':
-    case 'connectFailed':
-    case 'frame':
-    case 'sent':
-    case 'closed':
-      stepAdmin(state.admin, env, input, out, events);
-      break;
     default:
   }
-  for (const event of events) settle(state, env, event);
-  if (env.nowMs >= state.nextMs) act(state, env);
-  // Whatever was asked in this step leaves in it.
-  const more: AdminEvent[] = [];
-  if (input.kind !== 'start') stepAdmin(state.admin, env, { kind: 'wake' }, out, more);
-  for (const event of more) settle(state, env, event);
+  const settled = (event: AdminEvent): void => settle(state, env, event);
+  stepAsking(state.admin, env, input, out, settled, () => {
+    if (env.nowMs >= state.nextMs) act(state, env);
+  });
 }
 
 function enter(state: Moving, stage: Stage, atMs: number): void {

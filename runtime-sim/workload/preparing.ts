@@ -3,28 +3,19 @@
  * whose nodes are just coming up, or for the election of a leader. A crash forgets that it has; the next life asks
  * again.
  */
-import {
-  type Admin,
-  type AdminEvent,
-  type AdminOptions,
-  adminDeadlineMs,
-  askAdmin,
-  checkAdmin,
-  createAdmin,
-  stepAdmin,
-} from '../../core/client/admin.ts';
+import { type Admin, type AdminEvent, adminDeadlineMs, askAdmin, checkAdmin } from '../../core/client/admin.ts';
 import type { AdminRequest } from '../../core/client/admin-calls.ts';
-import { createIds } from '../../core/lib/ids.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { asAnyMachine } from '../actor.ts';
+import { type AskingOptions, newAdmin, stepAsking } from './asking.ts';
 
 /** What is asked for. */
 export interface PreparingOptions {
   readonly request: AdminRequest;
   /** The error that says that it was done before. */
   readonly doneError: number;
-  readonly admin: Omit<AdminOptions, 'ids' | 'seed'>;
+  readonly admin: AskingOptions;
 }
 
 /** Its state. */
@@ -40,35 +31,24 @@ interface Preparing {
 const REST_MS = 100;
 
 function create(options: PreparingOptions): Preparing {
-  const admin = createAdmin({ ...options.admin, ids: createIds(), seed: 1 });
+  const admin = newAdmin(options.admin, 1);
   return { options, admin, askAtMs: Number.POSITIVE_INFINITY, isDone: false };
 }
 
 function step(state: Preparing, env: Env, input: Input, out: Outbox): void {
-  const events: AdminEvent[] = [];
-  switch (input.kind) {
-    case 'start':
-      state.admin = createAdmin({ ...state.options.admin, ids: createIds(), seed: input.seed });
-      state.askAtMs = env.nowMs;
-      break;
-    case 'connected':
-    case 'connectFailed':
-    case 'frame':
-    case 'sent':
-    case 'closed':
-      stepAdmin(state.admin, env, input, out, events);
-      break;
-    default:
+  if (input.kind === 'start') {
+    state.admin = newAdmin(state.options.admin, input.seed);
+    state.askAtMs = env.nowMs;
   }
-  if (env.nowMs >= state.askAtMs) {
-    state.askAtMs = Number.POSITIVE_INFINITY;
-    askAdmin(state.admin, env, state.options.request);
-  }
-  if (input.kind !== 'start') stepAdmin(state.admin, env, { kind: 'wake' }, out, events);
-  for (const { error } of events) {
+  const settled = ({ error }: AdminEvent): void => {
     if (error === ErrorCode.NONE || error === state.options.doneError) state.isDone = true;
     else state.askAtMs = env.nowMs + REST_MS;
-  }
+  };
+  stepAsking(state.admin, env, input, out, settled, () => {
+    if (env.nowMs < state.askAtMs) return;
+    state.askAtMs = Number.POSITIVE_INFINITY;
+    askAdmin(state.admin, env, state.options.request);
+  });
 }
 
 /** Whether it is known to be done. */

@@ -6,29 +6,20 @@
  *
  * Asked to stop, it adds those that are out, and looks until all nodes vote. A crash forgets what was open.
  */
-import {
-  type Admin,
-  type AdminEvent,
-  type AdminOptions,
-  adminDeadlineMs,
-  askAdmin,
-  checkAdmin,
-  createAdmin,
-  stepAdmin,
-} from '../../core/client/admin.ts';
+import { type Admin, type AdminEvent, adminDeadlineMs, askAdmin, checkAdmin } from '../../core/client/admin.ts';
 import type { AdminRequest } from '../../core/client/admin-calls.ts';
 import type { QuorumMember } from '../../core/client/voter-calls.ts';
-import { createIds } from '../../core/lib/ids.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { asAnyMachine } from '../actor.ts';
+import { type AskingOptions, newAdmin, stepAsking } from './asking.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import type { Observer } from './observer.ts';
 
 /** How such a process behaves. */
 export interface VotingOptions {
   readonly observer: Observer;
-  readonly admin: Omit<AdminOptions, 'ids' | 'seed'>;
+  readonly admin: AskingOptions;
   /** Where the controllers of the nodes listen, by node. */
   readonly listeners: ReadonlyMap<number, { readonly name: string; readonly host: string; readonly port: number }>;
   /** Between two changes, on average. */
@@ -51,40 +42,29 @@ const REST_MS = 200;
 const NO_DIRECTORY = 'dGhlcmUtaXMtbm9uZS1ubw';
 
 function create(options: VotingOptions): Voting {
-  const admin = createAdmin({ ...options.admin, ids: createIds(), seed: 1 });
+  const admin = newAdmin(options.admin, 1);
   return { options, admin, dice: createJitter(1), stage: 'working', nextMs: Number.POSITIVE_INFINITY, open: -1 };
 }
 
 function step(state: Voting, env: Env, input: Input, out: Outbox): void {
-  const events: AdminEvent[] = [];
   switch (input.kind) {
     case 'start':
       state.dice = createJitter(input.seed);
-      state.admin = createAdmin({ ...state.options.admin, ids: createIds(), seed: input.seed });
+      state.admin = newAdmin(state.options.admin, input.seed);
       state.nextMs = env.nowMs + jitter(state.dice, state.options.everyMs);
       break;
     case 'stop':
       if (state.stage === 'working') state.stage = 'restoring';
       state.nextMs = Math.min(state.nextMs, env.nowMs);
       break;
-    case 'connected':
-    case 'connectFailed':
-    case 'frame':
-    case 'sent':
-    case 'closed':
-      stepAdmin(state.admin, env, input, out, events);
-      break;
     default:
   }
-  for (const event of events) settle(state, env, event);
-  if (env.nowMs >= state.nextMs) {
+  const settled = (event: AdminEvent): void => settle(state, env, event);
+  stepAsking(state.admin, env, input, out, settled, () => {
+    if (env.nowMs < state.nextMs) return;
     state.nextMs = Number.POSITIVE_INFINITY;
     if (state.open < 0 && state.stage !== 'done') ask(state, env, { kind: 'describeQuorum' });
-  }
-  // Whatever was asked in this step leaves in it.
-  const more: AdminEvent[] = [];
-  if (input.kind !== 'start') stepAdmin(state.admin, env, { kind: 'wake' }, out, more);
-  for (const event of more) settle(state, env, event);
+  });
 }
 
 function ask(state: Voting, env: Env, request: AdminRequest): void {
