@@ -10,8 +10,9 @@
  *
  * All but the first two are armed here and happen when the node next asks for something that fits.
  */
+import { joinParts } from '../bytes.ts';
 import { below, chance, type Dice, SITE } from '../dice.ts';
-import { appendParts, bytesOfView, type Inode, joinParts, overwrite, readContent } from './content.ts';
+import { appendParts, bytesOfView, type Inode, overwrite, readContent } from './content.ts';
 import type { Disk } from './disk.ts';
 import { type Fate, loseBytes, SECTOR_BYTES } from './loss.ts';
 import { copyTree, createTree, filesOf, type NameChange, type Tree } from './tree.ts';

@@ -9,6 +9,7 @@
  * what a finished sync promised stays described although the file went on. Invariants: `starts[i]` is the position of
  * `chunks[i]`, no chunk is empty, `shared` is at most the file's size.
  */
+import { joinParts } from '../bytes.ts';
 
 /** What a file holds, as readers see it. */
 export interface Content {
@@ -123,21 +124,6 @@ export function partsBetween(content: Content, start: number, end: number): Uint
     at += part.length;
   }
   return parts;
-}
-
-/** One array with the parts in order; a single part is given back as it is. */
-export function joinParts(parts: readonly Uint8Array[]): Uint8Array {
-  const first = parts[0];
-  if (first !== undefined && parts.length === 1) return first;
-  let size = 0;
-  for (const part of parts) size += part.length;
-  const joined = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
 }
 
 /** At most `length` bytes from `position`, fewer where the content ends. */

@@ -22,9 +22,10 @@
  * else a disk may break its word is told in `betrayal.ts`; all of it is in `damages`.
  */
 import type { DiskEffect, DiskError, DiskInput, FileId } from '../../core/lib/world.ts';
+import { joinParts } from '../bytes.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
 import { type Betrayals, createBetrayals, type DiskDamage, loseName, losePromised } from './betrayal.ts';
-import { appendParts, finishView, flipBit, type Inode, joinParts, setContent, type View, viewNow } from './content.ts';
+import { appendParts, finishView, flipBit, type Inode, setContent, type View, viewNow } from './content.ts';
 import { carryOut } from './effects.ts';
 import { createTree, filesOf, loseNames, makeFile, makeFolder, resolve, settleChanges, type Tree } from './tree.ts';
 

@@ -5,6 +5,7 @@
  * that whoever takes the batch can know, or anywhere outside of the batches, where nothing tells.
  */
 import { crc32c } from '../../core/lib/crc32c.ts';
+import { joinParts } from '../bytes.ts';
 import { below, type Dice, SITE } from '../dice.ts';
 import type { End, Network } from './network.ts';
 
@@ -32,7 +33,7 @@ export function flipParts(network: Network, dice: Dice, end: End, parts: Uint8Ar
   const index = network.flips.findIndex((flip) => flip.from === end.actor && flip.to === to);
   const flip = network.flips[index];
   if (flip === undefined) return parts;
-  const bytes = joined(parts);
+  const bytes = joinParts(parts).slice();
   const batches = batchesIn(bytes);
   const position = flip.place === 'batch' ? inBatch(batches, dice, end) : outside(batches, bytes.length, dice, end);
   if (position < 0) return parts;
@@ -40,16 +41,6 @@ export function flipParts(network: Network, dice: Dice, end: End, parts: Uint8Ar
   network.flipped.push(flip.place);
   bytes[position] = (bytes[position] as number) ^ (1 << below(dice, SITE.flip, end.actor, 8));
   return [bytes];
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** The batches that stand in some bytes, whole and sound, whatever is around them. */

@@ -6,6 +6,7 @@
  */
 import type { CloseReason, NetworkEffect } from '../../core/lib/world.ts';
 import { bytesHeld, push } from '../../core/protocol/frame.ts';
+import { joinParts } from '../bytes.ts';
 import { below, between, chance, type Dice, SITE } from '../dice.ts';
 import { connect, dial, dialled, failDial, listen } from './dial.ts';
 import { flipParts } from './flip.ts';
@@ -98,20 +99,14 @@ function markCut(network: Network, end: End, parts: readonly Uint8Array[]): void
   if (isKeyCut(network, peer.actor, end.actor, answers)) peer.cutKey = answers;
 }
 
-/** Keeps a request of one node to another, a few of each key that they repeat: the newest ones. */
+/** Keeps a request of one node to another, of those that may come late: the newest ones, whatever their keys. */
 function keepRequest(network: Network, kept: KeptRequest[], end: End, parts: readonly Uint8Array[]): void {
   const peer = network.ends.get(end.peer);
   const apiKey = keyOf(end, parts);
   if (peer === undefined || end.port < 0 || !REPEATED_KEYS.includes(apiKey)) return;
-  // Clients fetch too: nodes are the machines that listen.
+  // What is repeated is not kept once more: it comes from a client, and nodes are the machines that listen.
   if (hostOf(network, end.actor).listening.size === 0) return;
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  kept.push({ host: hostOf(network, peer.actor).name, port: end.port, bytes });
+  kept.push({ host: hostOf(network, peer.actor).name, port: end.port, bytes: joinParts(parts) });
   if (kept.length > KEPT_MAX) kept.shift();
 }
 

@@ -17,6 +17,7 @@ import { decodeRequest, peekRequest } from '../../core/protocol/codec.ts';
 import type { Codecs } from '../../core/protocol/compression.ts';
 import { readRecords } from '../../core/protocol/records.ts';
 import { asAnyMachine } from '../actor.ts';
+import { joinParts } from '../bytes.ts';
 import type { KeptRequest } from '../network/network.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import type { Observer } from './observer.ts';
@@ -58,21 +59,11 @@ export function keepRequests({ requests }: Observer, out: Outbox, from: number, 
   for (let i = from; i < out.length; i++) {
     const effect = out[i];
     if (effect?.kind !== 'send') continue;
-    const bytes = joined(effect.parts);
+    const bytes = joinParts(effect.parts);
     if (peekRequest(bytes.subarray(LENGTH_BYTES))?.apiKey !== PRODUCE) continue;
     if (requests.length < KEPT_MAX) requests.push(bytes);
     else requests[jitter(dice, KEPT_MAX)] = bytes;
   }
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 function create(options: RepeatingOptions): Repeating {
