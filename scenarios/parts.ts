@@ -4,6 +4,7 @@ import type {
   ClusterRange,
   GroupsRange,
   SettingChoice,
+  TroubleRange,
   WorkloadRange,
 } from '../runtime-sim/scenario.ts';
 
@@ -94,6 +95,9 @@ export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, 
 /** Three nodes, and every topic on two of them, either of which may acknowledge alone. */
 export const TWO_REPLICAS: ClusterRange = { nodes: 3, replicas: 2, inSyncMin: 1, tailPpm: [0, 200, 3_000] };
 
+/** Five nodes of both roles, and every topic on three of them. */
+export const FIVE_NODES: ClusterRange = { nodes: 5, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };
+
 /** What three nodes are kept busy with. */
 export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   producers: [2, 4],
@@ -140,3 +144,27 @@ export const ADMINISTERED_LOAD_ON_THREE: WorkloadRange = {
     deletePercent: [5, 15],
   },
 };
+
+/** A swarm: no family strikes in every seed, so that each is met with and without each other one. */
+export const SWARM: readonly TroubleRange[] = [
+  { family: 'crash', every: [1_500, 12_000] },
+  { family: 'crash', every: [3_000, 12_000], on: 'leader' },
+  { family: 'crash', every: [3_000, 12_000], on: 'controller' },
+  { family: 'powerLoss', every: [2_000, 12_000] },
+  { family: 'recoveryCrash', every: [10, 60] },
+  { family: 'blackout', every: [6_000, 25_000] },
+  { family: 'cleanStop', every: [4_000, 20_000] },
+  { family: 'pause', every: [3_000, 15_000] },
+  { family: 'pairCut', every: [1_500, 12_000] },
+  { family: 'isolation', every: [3_000, 15_000] },
+  { family: 'isolation', every: [4_000, 15_000], on: 'leader' },
+  { family: 'keyCut', every: [2_000, 12_000] },
+  { family: 'clog', every: [2_000, 12_000] },
+  { family: 'cut', every: [3_000, 12_000] },
+  { family: 'reset', every: [1_000, 8_000] },
+  { family: 'clockJump', every: [3_000, 15_000] },
+  { family: 'slowDisk', every: [3_000, 12_000] },
+  { family: 'fullDisk', every: [4_000, 20_000] },
+  { family: 'failedSync', every: [5_000, 25_000] },
+  { family: 'failedAppend', every: [6_000, 25_000] },
+];

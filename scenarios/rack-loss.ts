@@ -1,6 +1,6 @@
 /** All nodes of a rack go at once, and later nobody in the others hears them. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { SMALL_FILES, STEADY_LOAD_ON_THREE } from './parts.ts';
+import { FIVE_NODES, SMALL_FILES, STEADY_LOAD_ON_THREE } from './parts.ts';
 
 /** The loss of a rack: five nodes stand in three, so that two of them may stand together. */
 export const RACK_LOSS: Scenario = {
@@ -8,7 +8,7 @@ export const RACK_LOSS: Scenario = {
   proves: 'No two replicas share a rack, so that a rack may be lost, or not be heard, and the others go on without it.',
   durationMs: 60_000,
   weight: 1,
-  cluster: { nodes: 5, replicas: 3, inSyncMin: 2, racks: 3, tailPpm: [0, 200, 3_000] },
+  cluster: { ...FIVE_NODES, racks: 3 },
   workload: STEADY_LOAD_ON_THREE,
   settings: SMALL_FILES,
   script: [

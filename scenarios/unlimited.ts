@@ -8,6 +8,7 @@
 import type { Scenario, TroubleRange } from '../runtime-sim/scenario.ts';
 import {
   ADMINISTERED_LOAD_ON_THREE,
+  FIVE_NODES,
   SELDOM_ADMINISTERED_LOAD_ON_THREE,
   SMALL_FILES,
   SMALL_LAGS,
@@ -72,7 +73,7 @@ export const UNLIMITED_FIVE: Scenario = {
   durationMs: 30_000,
   weight: 2,
   isUnlimited: true,
-  cluster: { nodes: 5, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000], mayNameDirectories: true },
+  cluster: { ...FIVE_NODES, mayNameDirectories: true },
   workload: SELDOM_ADMINISTERED_LOAD_ON_THREE,
   settings: [...SMALL_FILES, ...SMALL_LAGS, ...SMALL_METADATA],
   troubles: [

@@ -1,6 +1,6 @@
 /** An operator adds and removes voters of the quorum, and disks are replaced, while all else goes wrong that may. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_LAGS, SMALL_METADATA } from './parts.ts';
+import { FIVE_NODES, SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_LAGS, SMALL_METADATA } from './parts.ts';
 
 /**
  * Five controllers that come and go, the active one among them. All machines do not lose their power at once: with a
@@ -12,7 +12,7 @@ export const VOTERS_COME_AND_GO: Scenario = {
     'Whoever votes and whoever stops voting, one controller leads at a time and nothing that is committed is lost.',
   durationMs: 15_000,
   weight: 2,
-  cluster: { nodes: 5, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] },
+  cluster: FIVE_NODES,
   workload: { ...SELDOM_ADMINISTERED_LOAD_ON_THREE, changeVotersEveryMs: [100, 1_500] },
   settings: [...SMALL_FILES, ...SMALL_METADATA, ...SMALL_LAGS],
   troubles: [
