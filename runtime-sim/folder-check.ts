@@ -3,7 +3,7 @@
  * that has left, under its own name. What was set aside has another name. Looked at when a run is over and nothing is
  * on its way to the disk.
  */
-import { parseFolderName } from '../core/broker/checkpoints/files.ts';
+import { METADATA_FOLDER, parseFolderName } from '../core/broker/checkpoints/files.ts';
 import type { Node } from '../core/broker/node.ts';
 import { assert } from '../core/lib/assert.ts';
 import type { Disk } from './disk/disk.ts';
@@ -15,9 +15,9 @@ export function checkFolders(node: Node, disk: Disk): void {
   if (entry === undefined || !isFolder(entry) || node.stage !== 'serving') return;
   for (const name of entry.entries.keys()) {
     const parsed = parseFolderName(name);
-    if (parsed === null || node.topics.leaving.has(name)) continue;
+    if (parsed === null || name === METADATA_FOLDER || node.topics.leaving.has(name)) continue;
     const partition = node.topics.byName.get(parsed.topic)?.partitions[parsed.partition] ?? null;
-    assert(partition !== null || name.startsWith('__'), `${name} lies on node ${node.nodeId}, which keeps it no more`);
+    assert(partition !== null, `${name} lies on node ${node.nodeId}, which keeps it no more`);
   }
   for (const { partitions } of node.topics.byName.values()) {
     for (const partition of partitions) {

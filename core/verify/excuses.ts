@@ -215,8 +215,14 @@ export function closeWound({ wounds }: Excuses, recovery: Recovery): boolean {
 /** Not excused by anything but what is said of it. */
 const NEVER = new Set(['phantom', 'worker-died', 'endless']);
 
-/** Not excused by wounds of a partition's replicas: who leads it, and what is shown of it, follows from the quorum. */
-const NOT_OF_A_DISK = new Set(['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered']);
+/**
+ * Not excused by wounds of a partition's replicas: who leads it, and what is shown of it, follows from the quorum; who
+ * owns it in a group, and how far that has come, is in another log.
+ */
+const NOT_OF_A_DISK = new Set([
+  ...['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered'],
+  ...['two-owners', 'zombie-commit', 'offset-regression', 'group-late-delivery'],
+]);
 
 /** Where a violation was found: in the log of a partition, in what the quorum keeps, or in a node. */
 export interface Found {

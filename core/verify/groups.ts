@@ -118,7 +118,6 @@ export function findOffsetRegressions({ history }: GroupFacts): Found {
   for (const { groupId, commits, lookups } of history.groups) {
     const partitions = new Set(lookups.map(({ partition }) => partition));
     for (const partition of partitions) {
-      if (history.damaged.has(partition)) continue;
       const ofPartition = commits.filter((one) => one.partition === partition);
       const seen: OffsetLookup[] = [];
       for (const lookup of lookups) {

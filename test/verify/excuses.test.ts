@@ -132,9 +132,11 @@ test('with the quorum everything is excused, but for a value that nobody sent', 
   expect(excuseFor(voterWounded({}), { checker: 'metadata', log: null, node: -1 })).toBeNull();
 });
 
-test('damaged replicas excuse neither a second leader nor what was read too early', () => {
+test('damaged replicas excuse neither a second leader nor owner, nor what was read too early', () => {
   const excuses = woundedOn(1, 2, 3);
-  for (const checker of ['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered', 'phantom']) {
+  const ofLeaders = ['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered', 'phantom'];
+  const ofGroups = ['two-owners', 'zombie-commit', 'offset-regression', 'group-late-delivery'];
+  for (const checker of [...ofLeaders, ...ofGroups]) {
     expect(excuseFor(excuses, { checker, log: LOG, node: -1 })).toBeNull();
   }
   expect(excuseFor(excuses, { checker: 'incomplete-leader', log: LOG, node: -1 })).not.toBeNull();

@@ -116,6 +116,9 @@ describe('commits', () => {
     const { history, group } = sound();
     look(group, 3, 260);
     expect(found(history)).toEqual(['offset-regression']);
+    // What was committed is in another log than the records.
+    history.damaged.add(0);
+    expect(found(history)).toEqual(['offset-regression']);
   });
 
   it('do not go back behind what was found, though nobody heard that it was stored', () => {
