@@ -74,7 +74,7 @@ function replay(log: Log, disk: Disk, env: Env): GroupState {
         if (key === null) continue;
         const decoded = GROUP_MACHINE.decode({ key, value: value === null ? null : value.slice() });
         assert('record' in decoded, `${log.folder} holds what cannot be read`);
-        if ('record' in decoded) GROUP_MACHINE.load(state, [decoded.record], place, false);
+        GROUP_MACHINE.load(state, [decoded.record], place, false);
       }
     }
   }

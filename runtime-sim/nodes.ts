@@ -30,7 +30,10 @@ const NODE = asAnyMachine<Node, NodeConfig>({
   check: checkStepped,
 });
 
-/** The whole of a node is checked after one in so many of its steps: each checks by itself what it has touched. */
+/**
+ * The whole of a node is checked after one in so many of its steps, for it took a fifth of a run to do so after each;
+ * what is left over from a step is looked for after every one. Whatever breaks and stays so is found within these.
+ */
 const STEPS_PER_CHECK = 4;
 
 function checkStepped(node: Node): void {

@@ -12,6 +12,7 @@ import { offsetOf } from '../core/log/names.ts';
 import { baseOffset, batchEnd, dataViewOf } from '../core/protocol/batch.ts';
 import { metadataFolder } from '../core/raft/names.ts';
 import { logEnd } from '../core/raft/state.ts';
+import { QUORUM } from '../core/verify/excuses.ts';
 import { complain, type History } from '../core/verify/history.ts';
 import {
   compareReplicas,
@@ -54,9 +55,6 @@ export interface Onlooker {
 export function createOnlooker({ losses }: History, elections: ElectionNotes): Onlooker {
   return { judge: createReplicaJudge(losses), elections, seen: new Map(), complained: new Set() };
 }
-
-/** The name of the metadata log, to people. */
-const METADATA = '__cluster_metadata-0';
 
 type Raft = NonNullable<Node['controller']>['quorum']['raft'];
 
@@ -143,7 +141,7 @@ function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
   const isLeader = raft.lead !== null;
   const { offset: end, epoch: endEpoch } = logEnd(raft);
   const at = { start: log.start, end, endEpoch, highWatermark, atUs: -1, lossy: -1 };
-  return { log: METADATA, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
+  return { log: QUORUM, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
 }
 
 /** A replica is mended less often in one stay. */
@@ -245,7 +243,7 @@ export function compareAll(
 }
 
 function folderOf(node: Node, log: string): string {
-  if (log === METADATA) return metadataFolder(node.folder);
+  if (log === QUORUM) return metadataFolder(node.folder);
   return `${node.folder}/${log.slice(0, log.indexOf(' '))}`;
 }
 

@@ -18,24 +18,12 @@ import { around, chance, pick, SITE } from '../dice.ts';
 import { copyDisk, swapDisk } from '../disk/betrayal.ts';
 import { rotDisk } from '../disk/disk.ts';
 import { nodeOf } from '../nodes.ts';
-import type { Family, TroublePlan } from '../scenario.ts';
+import type { DiskFamily, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, tellLine, type World } from '../world.ts';
 import { endLater, nodeFor, type Troubles } from './troubles.ts';
 
 /** The families of this file. */
-export type BetrayalFamily = Extract<
-  Family,
-  | 'diskLoss'
-  | 'diskRestore'
-  | 'misdirectedWrite'
-  | 'misdirectedRead'
-  | 'lostWrite'
-  | 'lyingSync'
-  | 'rotAnywhere'
-  | 'ruin'
-  | 'flip'
-  | 'headerFlip'
->;
+export type BetrayalFamily = DiskFamily | 'flip' | 'headerFlip';
 
 /** How long a disk lies, on average, microseconds. */
 const LIES_US = 3_000_000;

@@ -33,6 +33,7 @@ import { asAnyMachine } from '../actor.ts';
 import {
   beginMember,
   endMember,
+  indexOf,
   type MemberNotes,
   noteAssigned,
   noteCalls,
@@ -140,7 +141,7 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
       state.isStopped = true;
       state.nextTroubleMs = NEVER;
       state.nextPollMs = Math.min(state.nextPollMs, env.nowMs + state.options.pollEveryMs);
-      state.backAtMs = Math.min(state.backAtMs, state.backAtMs === NEVER ? NEVER : env.nowMs);
+      if (state.backAtMs !== NEVER) state.backAtMs = Math.min(state.backAtMs, env.nowMs);
       return;
     case 'wake':
     case 'connected':
@@ -254,21 +255,15 @@ function poll(state: Consuming, env: Env): void {
   if (options.commits !== 'none' && batches.length > 0) commitOffsets(consumer, env, null, options.commits === 'sync');
 }
 
-function indexOf({ history }: Observer, topic: string, partition: number): number {
-  return history.partitions.findIndex((one) => one.topic === topic && one.partition === partition);
-}
-
 function lookUp(state: Consuming, env: Env): void {
   const { consumer, options } = state;
   if (consumer.life !== 'open' || state.lookups.size > 0) return;
-  const { partitions } = options.observer.history;
-  const numbers = partitions.flatMap(({ topic, partition, isSlot }, index) => {
-    return isSlot === true || partitions[index]?.slot !== undefined || topic !== partitions[0]?.topic
-      ? []
-      : [partition];
+  const { history, time } = options.observer;
+  const topic = history.partitions[0]?.topic ?? '';
+  const numbers = history.partitions.flatMap(({ topic: name, partition, isSlot, slot }) => {
+    return isSlot === true || slot !== undefined || name !== topic ? [] : [partition];
   });
-  const topic = partitions[0]?.topic ?? '';
-  state.lookups.set(askCommittedOffsets(consumer, env, [{ topic, partitions: numbers }]), options.observer.time.nowUs);
+  state.lookups.set(askCommittedOffsets(consumer, env, [{ topic, partitions: numbers }]), time.nowUs);
 }
 
 function feed(state: Consuming, env: Env, input: ConsumerInput, out: Outbox): void {

@@ -50,11 +50,14 @@ function endHolding({ holdings }: GroupHistory, index: number, nowUs: number): v
   if (holding !== undefined) holding.toUs = nowUs;
 }
 
-function indexesOf({ history }: Observer, topics: readonly TopicPartitions[]): number[] {
+/** The index of a partition in the history; -1 for one that is not there. */
+export function indexOf({ history }: Observer, topic: string, partition: number): number {
+  return history.partitions.findIndex((one) => one.topic === topic && one.partition === partition);
+}
+
+function indexesOf(observer: Observer, topics: readonly TopicPartitions[]): number[] {
   return topics.flatMap(({ topic, partitions }) => {
-    return partitions.map((partition) => {
-      return history.partitions.findIndex((one) => one.topic === topic && one.partition === partition);
-    });
+    return partitions.map((partition) => indexOf(observer, topic, partition));
   });
 }
 
@@ -118,7 +121,7 @@ function begin(
 ): void {
   const sentUs = observer.time.nowUs;
   const commits = marks.map(({ topic, partition, offset }): OffsetCommit => {
-    const index = observer.history.partitions.findIndex((one) => one.topic === topic && one.partition === partition);
+    const index = indexOf(observer, topic, partition);
     const common = { generation: -1, sentUs, lastSentUs: sentUs, doneUs: Number.POSITIVE_INFINITY };
     return { member, partition: index, offset, ...common, isRepeated: false, outcome: 'unknown' };
   });

@@ -61,7 +61,7 @@ export function scenariosFor(name: string | null, isUnlimited: boolean): readonl
 
 /** A scenario by its name; those that wait are found, though no list shows them. */
 export function readScenario(text: string): Scenario {
-  const [scenario] = EVERY_SCENARIO.filter(({ name }) => name === text);
+  const scenario = EVERY_SCENARIO.find(({ name }) => name === text);
   if (scenario === undefined) {
     throw new InvalidArgumentError(`There is no scenario of that name; sim list shows: ${names()}.`);
   }
