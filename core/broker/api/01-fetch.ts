@@ -50,21 +50,7 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
   }
   const replicaId = request.version >= 15 ? body.replicaState.replicaId : body.replicaId;
   const isReplica = replicaId >= 0;
-  let session = known;
-  if (isNew || session === undefined) {
-    if (known !== undefined) dropSession(node.sessions, known);
-    session = createSession(node.sessions, {
-      isRemembered: body.sessionEpoch === FIRST_EPOCH,
-      usesTopicIds,
-      isReplica,
-      size: countPartitions(body),
-      slotsMax: node.config['max.incremental.fetch.session.cache.slots'],
-      nowMs: env.nowMs,
-    });
-  } else {
-    session.epoch = session.epoch === EPOCH_MAX ? 1 : session.epoch + 1;
-    session.usedMs = env.nowMs;
-  }
+  let session = sessionFor(node, env, known, usesTopicIds, isReplica, body);
   // Any client may call itself a replica: what is no broker is not remembered.
   if (isReplica && node.image.cluster.brokers.has(replicaId)) node.contact.fetchedMs.set(replicaId, env.nowMs);
   if (!takeChanges(node, env, session, replicaId, body)) {
@@ -93,6 +79,32 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
   request.fetch = fetch;
   if (isReplica && !isNew) answerSoon(node, env, fetch);
   else collect(node, env, fetch, out);
+}
+
+/** The session that this fetch goes on with, or the one that it begins. */
+function sessionFor(
+  { sessions, config }: Node,
+  { nowMs }: Env,
+  known: FetchSession | undefined,
+  usesTopicIds: boolean,
+  isReplica: boolean,
+  body: FetchRequest,
+): FetchSession {
+  const isNew = body.sessionEpoch === FIRST_EPOCH || body.sessionEpoch === FINAL_EPOCH;
+  if (!isNew && known !== undefined) {
+    known.epoch = known.epoch === EPOCH_MAX ? 1 : known.epoch + 1;
+    known.usedMs = nowMs;
+    return known;
+  }
+  if (known !== undefined) dropSession(sessions, known);
+  return createSession(sessions, {
+    isRemembered: body.sessionEpoch === FIRST_EPOCH,
+    usesTopicIds,
+    isReplica,
+    size: countPartitions(body),
+    slotsMax: config['max.incremental.fetch.session.cache.slots'],
+    nowMs,
+  });
 }
 
 function checkSession(session: FetchSession | undefined, body: FetchRequest, usesTopicIds: boolean): ErrorCode {
