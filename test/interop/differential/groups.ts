@@ -55,8 +55,15 @@ async function begin(peer: Peer, name: string): Promise<Talk> {
 async function say(talk: Talk, key: number, version: number, body: object, wire = talk.wire): Promise<Answer> {
   const answer: Answer = await wire.ask(key, version, { groupId: talk.group, ...body });
   if (key === JOIN && answer.memberId !== '' && !talk.ids.includes(answer.memberId)) talk.ids.push(answer.memberId);
+  if (key === JOIN) orderMembers(talk, answer);
+  if (key === DESCRIBE) for (const group of answer.groups) orderMembers(talk, group);
   talk.answers.push([version, answer]);
   return answer;
+}
+
+/** Members in the order in which they got their ids: a broker lists them by the hashes of ids that are chance. */
+function orderMembers({ ids }: Talk, { members }: Answer): void {
+  members.sort((a: Answer, b: Answer) => ids.indexOf(a.memberId) - ids.indexOf(b.memberId));
 }
 
 /** The answers, with members named by the order in which they came. */

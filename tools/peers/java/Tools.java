@@ -7,7 +7,9 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.apache.kafka.common.utils.internals.Exit;
 
 /**
@@ -24,13 +26,21 @@ public class Tools {
     /** With what the tool has ended, or wanted to: some catch whatever comes out of their own end, and end again. */
     private static Integer endedWith;
 
+    /** What the end of the tool's process would run: its producer or consumer is closed by nothing else. */
+    private static final List<Thread> HOOKS = new ArrayList<>();
+
+    /** A hook that takes longer than this is left behind. */
+    private static final long HOOK_MS = 30_000;
+
     public static void main(String[] none) throws Exception {
         PrintStream answers = System.out;
         InputStream nothing = InputStream.nullInputStream();
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Exit.setShutdownHookAdder((name, hook) -> HOOKS.add(new Thread(hook, name)));
         Exit.setExitProcedure((code, message) -> {
             if (endedWith == null) {
                 endedWith = code;
+                runHooks();
                 print(OutputStream.nullOutputStream(), OutputStream.nullOutputStream());
             }
             throw new Ended();
@@ -44,12 +54,24 @@ public class Tools {
             try (InputStream in = words[0].isEmpty() ? nothing : new FileInputStream(words[0])) {
                 System.setIn(in);
                 int code = run(words[1], Arrays.copyOfRange(words, 2, words.length));
+                runHooks();
                 answers.println((endedWith == null ? code : endedWith) + " " + out.size() + " " + err.size());
                 out.writeTo(answers);
                 err.writeTo(answers);
                 answers.flush();
             }
         }
+    }
+
+    /** What they print belongs to the tool: a record that is refused is told of by a producer that is closed. */
+    private static void runHooks() {
+        try {
+            for (Thread hook : HOOKS) hook.start();
+            for (Thread hook : HOOKS) hook.join(HOOK_MS);
+        } catch (InterruptedException none) {
+            throw new IllegalStateException(none);
+        }
+        HOOKS.clear();
     }
 
     private static void print(OutputStream out, OutputStream err) {
