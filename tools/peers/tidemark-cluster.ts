@@ -40,7 +40,8 @@ export interface TidemarkClusterOptions {
   readonly settingsOf?: (nodeId: number) => ReadonlyMap<string, string>;
 }
 
-const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
+/** Of every cluster that is set up here. */
+export const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg';
 const LOCALHOST = '127.0.0.1';
 const START_TIMEOUT_MS = 60_000;
 

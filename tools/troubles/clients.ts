@@ -9,6 +9,7 @@ import { isMovingDone, MOVING, type MovingOptions } from '../../runtime-sim/work
 import { createObserver, type Observer } from '../../runtime-sim/workload/observer.ts';
 import { PRODUCING, type ProducingOptions } from '../../runtime-sim/workload/producing.ts';
 import { isReadingDone, READING, type ReadingOptions } from '../../runtime-sim/workload/reading.ts';
+import { isVotingDone, VOTING, type VotingOptions } from '../../runtime-sim/workload/voting.ts';
 import type { ProducerPlan } from './plan.ts';
 
 /** A client that runs. */
@@ -26,6 +27,7 @@ const REQUEST_TIMEOUT_MS = 3_000;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const VALUE_BYTES_MAX = 1_500;
 const MOVE_EVERY_MS = 400;
+const VOTE_EVERY_MS = 600;
 
 /** An observer of these partitions, by the machine's clock. */
 export function observe(topics: ReadonlyMap<string, number>): Observer {
@@ -112,16 +114,26 @@ export function startMoving(
     replicas: topic.replicas,
     replicasMin: topic.replicas - 1,
     everyMs: MOVE_EVERY_MS,
-    admin: {
-      clientId: `moving-${seed}`,
-      bootstrap,
-      requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      timeoutMs: REQUEST_TIMEOUT_MS,
-      attemptsMax: 2,
-      retryBackoffMs: 50,
-    },
+    admin: askingOptions(`moving-${seed}`, bootstrap),
   };
   return startClient(MOVING, options, seed, isMovingDone);
+}
+
+/** Starts a process that takes voters out and adds them. Asked to stop, it is done when all vote. */
+export function startVoting(
+  observer: Observer,
+  bootstrap: Bootstrap,
+  listeners: VotingOptions['listeners'],
+  seed: number,
+): RunningClient {
+  const admin = askingOptions(`voting-${seed}`, bootstrap);
+  return startClient(VOTING, { observer, admin, listeners, everyMs: VOTE_EVERY_MS }, seed, isVotingDone);
+}
+
+/** How an administrator asks that does not insist. */
+export function askingOptions(clientId: string, bootstrap: Bootstrap): MovingOptions['admin'] {
+  const timeoutMs = REQUEST_TIMEOUT_MS;
+  return { clientId, bootstrap, requestTimeoutMs: timeoutMs, timeoutMs, attemptsMax: 2, retryBackoffMs: 50 };
 }
 
 function startClient(

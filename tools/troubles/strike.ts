@@ -7,17 +7,12 @@ import { join } from 'node:path';
 import { pause } from '../peers/process.ts';
 import type { Daemon } from './cluster.ts';
 import type { Network } from './network.ts';
-import type { Trouble } from './plan.ts';
+import { changeVoters, lendBroker, movePartitions, type Scene, swapDisk } from './operations.ts';
+import type { Family, Trouble } from './plan.ts';
 
 /** What is struck. */
-export interface Struck {
+export interface Struck extends Scene {
   readonly network: Network;
-  readonly daemons: readonly Daemon[];
-  /** Notes what happened, for the story. */
-  readonly say: (line: string) => void;
-  readonly complain: (sentence: string) => void;
-  /** Moves partitions for so long, and puts them back. */
-  readonly move: (forMs: number) => Promise<void>;
 }
 
 const FILLER = 'filler';
@@ -26,10 +21,35 @@ const FILL_BYTES = 1024 * 1024;
 const AGAIN_MS = 300;
 const ROLLING_PAUSE_MS = 3_000;
 
-/** Lets one trouble strike. Resolves when it is taken back. */
-export async function strike(struck: Struck, trouble: Trouble): Promise<void> {
+/** Lets one trouble strike. Resolves when it is taken back: whether it struck. */
+export async function strike(struck: Struck, trouble: Trouble): Promise<boolean> {
+  const { family, forMs, nodes, seed } = trouble;
+  switch (family) {
+    case 'swap':
+      return swapDisk(struck, daemonOf(struck, nodes[0] ?? 0), forMs);
+    case 'move':
+      await movePartitions(struck, forMs, seed);
+      return true;
+    case 'voters':
+      await changeVoters(struck, forMs, seed);
+      return true;
+    case 'brokers':
+      await lendBroker(struck, forMs, seed);
+      return true;
+    default:
+      await strikeNodes(struck, family, trouble);
+      return true;
+  }
+}
+
+type OfOperators = 'swap' | 'move' | 'voters' | 'brokers';
+
+async function strikeNodes(
+  struck: Struck,
+  family: Exclude<Family, OfOperators>,
+  { forMs, nodes }: Trouble,
+): Promise<void> {
   const { network } = struck;
-  const { family, forMs, nodes } = trouble;
   const daemons = nodes.map((id) => daemonOf(struck, id));
   const [from = 0, to = 0] = nodes;
   switch (family) {
@@ -60,7 +80,12 @@ export async function strike(struck: Struck, trouble: Trouble): Promise<void> {
     case 'cutOneWay':
       return cut(network, [[from, to]], forMs);
     case 'isolate': {
-      const others = [...struck.daemons.map(({ nodeId }) => nodeId).filter((id) => id !== from), 'clients' as const];
+      const others = [
+        ...allOf(struck)
+          .map(({ nodeId }) => nodeId)
+          .filter((id) => id !== from),
+        'clients' as const,
+      ];
       return cut(
         network,
         others.flatMap((other) => [[from, other] as const, [other, from] as const]),
@@ -70,13 +95,21 @@ export async function strike(struck: Struck, trouble: Trouble): Promise<void> {
     case 'full':
       for (const daemon of daemons) await fill(struck, daemon, forMs);
       return;
-    case 'move':
-      return struck.move(forMs);
   }
 }
 
-function daemonOf({ daemons }: Struck, nodeId: number): Daemon {
-  const daemon = daemons.find((one) => one.nodeId === nodeId);
+/** A process did what none may. */
+export function complain({ say, accuse }: Struck, sentence: string): void {
+  say(sentence);
+  accuse('node', 6, sentence);
+}
+
+function allOf({ cluster }: Struck): Daemon[] {
+  return [...cluster.daemons, cluster.guest];
+}
+
+function daemonOf(struck: Struck, nodeId: number): Daemon {
+  const daemon = allOf(struck).find((one) => one.nodeId === nodeId);
   if (daemon === undefined) throw new Error(`there is no node ${nodeId}`);
   return daemon;
 }
@@ -91,7 +124,7 @@ async function cut(network: Network, pairs: readonly (readonly [...Pair])[], for
 
 async function restart(struck: Struck, daemon: Daemon, forMs: number, thenMs: number): Promise<void> {
   const code = await daemon.end('SIGTERM');
-  if (code !== 0) struck.complain(`node ${daemon.nodeId} ended with ${code} when it was asked to stop`);
+  if (code !== 0) complain(struck, `node ${daemon.nodeId} ended with ${code} when it was asked to stop`);
   await pause(forMs);
   daemon.start();
   await pause(thenMs);
@@ -137,10 +170,10 @@ export async function watchOver(
 ): Promise<void> {
   while (!isOver()) {
     await pause(AGAIN_MS);
-    for (const daemon of struck.daemons) {
+    for (const daemon of allOf(struck)) {
       if (isExcused(daemon.nodeId)) continue;
       for (const { nodeId, code, said } of daemon.takeSuddenEnds()) {
-        struck.complain(`node ${nodeId} ended by itself with ${code}: ${said.slice(-600)}`);
+        complain(struck, `node ${nodeId} ended by itself with ${code}: ${said.slice(-600)}`);
         if (!daemon.isRunning()) daemon.start();
       }
     }

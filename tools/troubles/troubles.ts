@@ -27,7 +27,7 @@ import { tidemarkProgram } from '../peers/tidemark.ts';
 import { arenaProblem, enterArena, isInside, runInside } from './arena.ts';
 import { type EpisodeResult, playEpisode } from './episode.ts';
 import { layNetwork, type Network } from './network.ts';
-import { FAMILIES, type Family, planEpisode, troubleText } from './plan.ts';
+import { type EpisodePlan, FAMILIES, type Family, GUEST, NODES, planEpisode, troubleText } from './plan.ts';
 
 interface Flags {
   readonly seed: number;
@@ -47,9 +47,9 @@ const LATE_MS = 1_000;
 
 async function main(flags: Flags): Promise<number> {
   if (flags.plan === true) {
-    for (const trouble of planEpisode(flags.seed, episodeMs(flags), flags.families).troubles) {
-      process.stdout.write(`${troubleText(trouble)}\n`);
-    }
+    const plan = planEpisode(flags.seed, episodeMs(flags), flags.families);
+    process.stdout.write(`${quorumText(plan)}\n`);
+    for (const trouble of plan.troubles) process.stdout.write(`${troubleText(trouble)}\n`);
     return 0;
   }
   if (isInside()) return play(flags);
@@ -67,7 +67,7 @@ function episodeMs(flags: Flags): number {
 async function play(flags: Flags): Promise<number> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   await enterArena();
-  const network = await layNetwork([1, 2, 3]);
+  const network = await layNetwork([...NODES, GUEST]);
   const folder = mkdtempSync(join(flags.folder, 'troubles-'));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
   const path = stateFile(flags);
@@ -97,7 +97,7 @@ async function playSeed(
   say: (line: string) => void,
 ): Promise<EpisodeResult> {
   const plan = planEpisode(seed, forMs, flags.families);
-  say(`seed ${seed}: ${plan.troubles.length} troubles in ${forMs / 1000} s`);
+  say(`seed ${seed}: ${plan.troubles.length} troubles in ${forMs / 1000} s, ${quorumText(plan)}`);
   const result = await playEpisode(plan, { network, folder, forMs, say });
   const { acknowledged, failed, errors, reads, silentMs, healedMs, lateMs, violations } = result;
   say(
@@ -113,15 +113,22 @@ async function playSeed(
   return result;
 }
 
+function quorumText({ quorum, settings }: EpisodePlan): string {
+  const words = [...settings].map(([name, value]) => `${name}=${value}`);
+  return `voters ${quorum}, ${words.join(', ')}`;
+}
+
 function familiesFlag({ families }: Flags): string {
   return families.length === FAMILIES.length ? '' : ` --families ${families.join(',')}`;
 }
 
 function conclude(results: readonly EpisodeResult[], flags: Flags): void {
   const struck = new Map<string, number>();
+  const quorums = new Map<string, number>();
   let [acknowledged, reads, coveredMs] = [0, 0, 0];
   for (const result of results) {
     for (const [family, count] of Object.entries(result.struck)) struck.set(family, (struck.get(family) ?? 0) + count);
+    quorums.set(result.quorum, (quorums.get(result.quorum) ?? 0) + 1);
     acknowledged += result.acknowledged;
     reads += result.reads;
     coveredMs += result.forMs;
@@ -131,11 +138,14 @@ function conclude(results: readonly EpisodeResult[], flags: Flags): void {
   if (flags.json === true) {
     const verdict = failures.length === 0 ? 'ok' : 'failed';
     const troubles = Object.fromEntries(struck);
-    process.stdout.write(`${JSON.stringify({ verdict, seeds, coveredMs, acknowledged, reads, troubles, failures })}\n`);
+    const voters = Object.fromEntries(quorums);
+    const all = { verdict, seeds, coveredMs, acknowledged, reads, troubles, voters, failures };
+    process.stdout.write(`${JSON.stringify(all)}\n`);
     return;
   }
   const words = [...struck].sort().map(([family, count]) => `${family} ${count}`);
   process.stdout.write(`${results.length} episodes, ${coveredMs / 1000} s of troubles: ${words.join(', ')}\n`);
+  process.stdout.write(`voters: ${[...quorums].map(([quorum, count]) => `${quorum} ${count}`).join(', ')}\n`);
   process.stdout.write(`${acknowledged} records acknowledged, ${reads} read\n`);
   process.stdout.write(failures.length === 0 ? 'Every promise held.\n' : `${failures.length} episodes failed.\n`);
 }
