@@ -68,9 +68,12 @@ const STANDBY = 2;
 const RACKS = 5;
 /** Topics of one request: their records fit into what a controller takes at a time. */
 const TOPICS_AT_ONCE = 100;
-/** Brokers that fail one after the other. */
-const FAILURES = 5;
-/** What the figures are held to. */
+/**
+ * Brokers that fail one after the other. The first ones run code that nothing has compiled yet; they are told of, and
+ * the budget is for the others.
+ */
+const FAILURES = { cold: 5, warm: 10 };
+/** What the figures are held to. `imageMs`: the median of the warm failures. */
 const METADATA_BUDGET = { bytes: 2 * 1024 ** 3, imageMs: 50 };
 
 /** Builds the cluster, lets brokers fail, and measures both. */
@@ -88,7 +91,7 @@ export function measureMetadata({ topics, partitions, brokers, say }: MetadataOp
   const heap = heapBytes();
   const images = followedImages(cluster).length + 1;
   const failures: Failure[] = [];
-  for (const broker of cluster.brokers.slice(0, FAILURES)) {
+  for (const broker of cluster.brokers.slice(0, FAILURES.cold + FAILURES.warm)) {
     const counts = countsOf(cluster, broker);
     failures.push(failureOf(broker, counts, failBroker(cluster, broker)));
     const sides = [liveImage(cluster), ...followedImages(cluster)];
@@ -111,9 +114,12 @@ export function measureMetadata({ topics, partitions, brokers, say }: MetadataOp
 
 /** Whether everything is within its bounds. */
 export function keepsMetadataBudget({ residentBytesMax, failures }: MetadataFigures): boolean {
-  return (
-    residentBytesMax <= METADATA_BUDGET.bytes && failures.every(({ imageMs }) => imageMs <= METADATA_BUDGET.imageMs)
-  );
+  return residentBytesMax <= METADATA_BUDGET.bytes && warmImageMs(failures) <= METADATA_BUDGET.imageMs;
+}
+
+/** From the end of a session to a broker's image, ms: the median of all failures but the first ones. */
+function warmImageMs(failures: readonly Failure[]): number {
+  return median(failures.slice(FAILURES.cold).map(({ imageMs }) => imageMs));
 }
 
 function failureOf(broker: number, { led, held }: { led: number; held: number }, work: Work): Failure {
@@ -160,8 +166,13 @@ export function metadataLines(figures: MetadataFigures): string {
   add('  each', figures.bytesPerImage / mebi, 'MiB');
   add('  all, live', figures.heapBytes / mebi, 'MiB');
   add('most resident memory of the process', figures.residentBytesMax / mebi, 'MiB');
+  add('until a broker has its image, warm, median', warmImageMs(figures.failures), 'ms');
   for (const [i, failure] of figures.failures.entries()) {
-    add(`failure ${i + 1}: partitions that the broker led`, failure.led);
+    if (i > 0 && i !== FAILURES.cold) {
+      add(`failure ${i + 1}: until a broker has its image`, failure.imageMs, 'ms');
+      continue;
+    }
+    add(`failure ${i + 1}${i === 0 ? ', cold' : ', warm'}: partitions that the broker led`, failure.led);
     add('  that it had a replica of', failure.held);
     add('  records', failure.records);
     add('    their bytes', failure.bytes / 1024, 'KiB');
