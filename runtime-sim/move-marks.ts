@@ -18,9 +18,20 @@ export function moveMarks(before: PartitionImage, after: PartitionImage): string
   const lost = before.replicas.filter((id) => !after.replicas.includes(id));
   if (was && !is) marks.push(isCancel(before, after) ? 'sim.move.cancelled' : 'sim.move.ended');
   if (!was && !is && lost.length > 0) marks.push('sim.move.ended_at_once');
-  if (!is && after.replicas.length > before.replicas.length) marks.push('sim.move.grown');
+  if (!is) marks.push(...factorMarks(originOf(before).length, after.replicas.length));
   if (before.leader >= 0 && lost.includes(before.leader)) marks.push('sim.move.leader_left');
   return marks;
+}
+
+/** Where a partition was when its move began: those that are to come are among its replicas already. */
+function originOf({ replicas, addingReplicas }: PartitionImage): readonly number[] {
+  return replicas.filter((id) => !addingReplicas.includes(id));
+}
+
+/** A partition that rests has more replicas than it had when it last rested, or fewer. */
+function factorMarks(before: number, after: number): readonly string[] {
+  if (after === before) return [];
+  return [after > before ? 'sim.move.grown' : 'sim.move.shrunk'];
 }
 
 /** Whether those left that were to come. */

@@ -39,6 +39,8 @@ export const REQUIRED_MARKS: readonly string[] = [
   'sim.move.begun',
   'sim.move.ended',
   'sim.move.leader_left',
+  'sim.move.grown',
+  'sim.move.shrunk',
   'raft.voter.added',
   'raft.voter.removed',
   'broker.mend.begun',
@@ -91,6 +93,5 @@ export const RARE_MARKS: readonly string[] = [
   // A move was taken back, or turned on its way; a leader voted itself out.
   'sim.move.cancelled',
   'sim.move.turned',
-  'sim.move.grown',
   'raft.voter.removed_leader',
 ];
