@@ -145,11 +145,16 @@ export function wouldExceed(keeper: Keeper, actor: Actor, kind: DamageKind, hit:
   return quorumBreach(scene) !== null || (keeper.changesVoters && !maySpareVoter(scene));
 }
 
-/** The disk of a node was replaced, by an empty one or by an older copy. */
-export function noteSwap(keeper: Keeper, atUs: number, actor: Actor, kind: 'lost' | 'older', isRotten: boolean): void {
+/** The disk of a node was replaced, by an empty one or by an older copy with what was wrong with it then. */
+export function noteSwap(keeper: Keeper, atUs: number, actor: Actor, kind: 'lost' | 'older'): void {
+  const { misled } = keeper.excuses;
+  const damages = actor.disk?.damages ?? NO_DAMAGES;
+  keeper.noted[actor.actor] = damages.length;
+  const lasting = damages.filter((damage) => damage.kind !== 'misread');
   refreshImage(keeper.holdings);
-  woundAll(keeper, atUs, actor, kind, isRotten);
-  keeper.excuses.misled.delete(nodeIdOf(actor));
+  woundAll(keeper, atUs, actor, kind, lasting.length > 0);
+  misled.delete(nodeIdOf(actor));
+  if (lasting.some(({ path }) => !CHECKED.test(path))) misled.set(nodeIdOf(actor), atUs);
 }
 
 /** Takes into the book what is new of a node's disk, and gives it. To be called after each step and end of a life. */

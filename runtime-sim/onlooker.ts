@@ -1,6 +1,6 @@
 /**
  * The onlooker of several nodes: sees every replica of a node after each of its steps, and compares the bytes on all
- * disks now and then. What is wrong goes into the history, once for each kind.
+ * disks now and then. What is wrong goes into the history, once for each kind and log.
  *
  * It reads states and disks, and changes nothing.
  */
@@ -13,7 +13,7 @@ import { baseOffset, batchEnd, dataViewOf } from '../core/protocol/batch.ts';
 import { metadataFolder } from '../core/raft/names.ts';
 import { logEnd } from '../core/raft/state.ts';
 import { QUORUM } from '../core/verify/excuses.ts';
-import { complain, type History } from '../core/verify/history.ts';
+import { type Complaint, complain, type History } from '../core/verify/history.ts';
 import {
   compareReplicas,
   createReplicaJudge,
@@ -47,7 +47,7 @@ export interface Onlooker {
   readonly elections: ElectionNotes;
   /** By what a node keeps of a replica: most steps change nothing of it, and then nothing is judged. */
   readonly seen: Map<object, Seen>;
-  /** Kinds of complaint that were made: the first of each tells the story. */
+  /** Kinds of complaint that were made, each of a log: the first of them tells the story. */
   readonly complained: Set<string>;
 }
 
@@ -121,10 +121,15 @@ function isNews(
 }
 
 function judge({ judge: memory, complained }: Onlooker, history: History, sight: ReplicaSight): void {
-  const found = seeReplica(memory, sight);
-  if (found === null || complained.has(found.checker)) return;
-  complained.add(found.checker);
-  complain(history, { ...found, log: sight.log });
+  note(complained, history, seeReplica(memory, sight), sight.log);
+}
+
+/** Passes a complaint on, once of each kind and log. */
+export function note(complained: Set<string>, history: History, found: Complaint | null, log?: string): void {
+  const kind = `${found?.checker} ${log}`;
+  if (found === null || complained.has(kind)) return;
+  complained.add(kind);
+  complain(history, log === undefined ? found : { ...found, log });
 }
 
 function raftOf({ controller }: Node): Raft | null {
@@ -234,10 +239,7 @@ export function compareAll(
   for (const [log, replicas] of byLog) {
     const [first, ...others] = replicas;
     for (const other of others) {
-      const found = first === undefined ? null : compareReplicas(log, first, other);
-      if (found === null || onlooker.complained.has(found.checker)) continue;
-      onlooker.complained.add(found.checker);
-      complain(history, { ...found, log });
+      if (first !== undefined) note(onlooker.complained, history, compareReplicas(log, first, other), log);
     }
   }
 }

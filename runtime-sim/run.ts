@@ -11,7 +11,7 @@ import type { Actor } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
 import { partitionsOf } from './casting.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
-import { createKeeper, isSpoilt, noteDamages, placeIn } from './damage.ts';
+import { createKeeper, isSpoilt, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
@@ -23,7 +23,7 @@ import { createOnlooker, lookAt } from './onlooker.ts';
 import { drawPlan, drawScenario } from './plan.ts';
 import { addClients, play } from './play.ts';
 import type { RunResult } from './result.ts';
-import type { Run } from './running.ts';
+import { noteRot, type Run, seeAllDamages, seeDamages } from './running.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
 import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fire.ts';
@@ -153,29 +153,12 @@ function sceneOf({ witness, history, nodes, elections, world, plan, keeper }: Ru
   return { witness, history, nodes, nowUs: world.nowUs, inSyncMin, mayLose: elections.isUncleanAllowed, isDamaged };
 }
 
-/** What is new of a disk's damages; where nothing is spared, readers step over what is kept out of service. */
-function seeDamages({ keeper, world, history, plan }: Run, actor: Actor): void {
-  for (const { path, kind } of noteDamages(keeper, world.nowUs, actor)) {
-    world.env.reached(`sim.disk.${kind}`);
-    if (plan.isUnlimited) noteRot(history, path);
-  }
-}
-
 /** Something lasts, or is over: `spans` has when it did, of which the last may have no end yet. */
 function noteSpan(spans: History['holds'], nowUs: number, lasts: boolean): void {
   const last = spans[spans.length - 1];
   const isOpen = last !== undefined && last.toUs < 0;
   if (lasts && !isOpen) spans.push({ fromUs: nowUs, toUs: -1 });
   else if (!lasts && isOpen) last.toUs = nowUs;
-}
-
-function noteRot(history: History, path: string): void {
-  const folder = /\/([^/]+)-(\d+)\/[^/]+\.log$/.exec(path);
-  if (folder === null) return;
-  const index = history.partitions.findIndex(
-    ({ topic, partition }) => topic === folder[1] && String(partition) === folder[2],
-  );
-  if (index >= 0) history.damaged.add(index);
 }
 
 function onDown(run: Run, actor: Actor, state: unknown): void {
@@ -198,11 +181,14 @@ function onDown(run: Run, actor: Actor, state: unknown): void {
 
 /** Without limits, what was done to disks and network decides what is excused, and nothing else. */
 function excuse(
-  { plan, keeper, history }: Run,
+  run: Run,
   violations: readonly Violation[],
   excused: readonly Violation[],
 ): Pick<RunResult, 'violations' | 'excused' | 'excuses'> {
+  const { plan, keeper, history } = run;
   if (!plan.isUnlimited) return { violations, excused, excuses: [] };
+  // Whoever is in the midst of a step that went wrong was given what its disk has spoilt.
+  seeAllDamages(run);
   const { bugs, beyond } = sortByExcuse(keeper.excuses, [...violations, ...excused], placeIn(history));
   const excuses = [...new Set(beyond.map(({ why }) => why))];
   return { violations: bugs, excused: beyond.map(({ complaint }) => complaint), excuses };
@@ -256,7 +242,7 @@ function conclude(options: RunOptions, scenario: Scenario, run: Run): RunResult 
       appendsCut: disk('appendsCut'),
       syncs: disk('syncs'),
       diskErrors: disk('errors'),
-      bitsRotten: nodes.reduce((sum, { disk: one }) => sum + (one?.rot.length ?? 0), 0),
+      bitsRotten: disk('bitsRotten'),
       connections: world.network.figures.connections,
       resets: world.network.figures.resets,
       chunks: world.network.figures.chunks,

@@ -5,7 +5,7 @@
  */
 import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor, AnyMachine } from './actor.ts';
-import { isSpoilt, type Keeper, noteComplaints, noteFlips, noteRecoveries } from './damage.ts';
+import { isSpoilt, type Keeper, noteComplaints, noteDamages, noteFlips, noteRecoveries } from './damage.ts';
 import type { ElectionNotes } from './election-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
@@ -46,6 +46,30 @@ export interface Run {
   compareAtUs: number;
 }
 
+/** What is new of a disk's damages; where nothing is spared, readers step over what is kept out of service. */
+export function seeDamages({ keeper, world, history, plan }: Run, actor: Actor): void {
+  for (const { path, kind } of noteDamages(keeper, world.nowUs, actor)) {
+    world.env.reached(`sim.disk.${kind}`);
+    if (plan.isUnlimited) noteRot(history, path);
+  }
+}
+
+/** Of all disks, and of the wire: before anything that was found is held against what was done. */
+export function seeAllDamages(run: Run): void {
+  noteFlips(run.keeper, run.world);
+  for (const actor of run.nodes) seeDamages(run, actor);
+}
+
+/** Bits of a partition's file have flipped: losses there are not the node's. */
+export function noteRot(history: History, path: string): void {
+  const folder = /\/([^/]+)-(\d+)\/[^/]+\.log$/.exec(path);
+  if (folder === null) return;
+  const index = history.partitions.findIndex(
+    ({ topic, partition }) => topic === folder[1] && String(partition) === folder[2],
+  );
+  if (index >= 0) history.damaged.add(index);
+}
+
 /** A condition is looked at so often. */
 const LOOK_US = 20_000;
 /** And replicas are compared so often. */
@@ -63,13 +87,22 @@ export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): 
       run.compareAtUs = world.nowUs + COMPARE_US;
       compareReplicas(run, false);
     }
-    noteFlips(run.keeper, world);
+    seeAllDamages(run);
     noteComplaints(run.keeper, run.history);
-    for (const news of noteRecoveries(run.keeper)) tellLine(world, 'world', news);
+    noteNews(run);
     tellBreaches(run);
     if (isSo()) return true;
   }
   return false;
+}
+
+/** Where somebody is whole again, what is found wrong from now on is said anew. */
+function noteNews({ world, keeper, onlooker, witness }: Run): void {
+  const news = noteRecoveries(keeper);
+  for (const line of news) tellLine(world, 'world', line);
+  if (news.length === 0) return;
+  onlooker.complained.clear();
+  witness.complained.clear();
 }
 
 function tellBreaches({ world, keeper, told }: Run): void {

@@ -126,12 +126,12 @@ export function seeKnowledge(
   const before = known.get(partition);
   const followers = new Map<number, { fetchOffset: number; brokerEpoch: number }>();
   let found: Complaint | null = null;
-  for (const { id, fetchOffset, brokerEpoch, beganAnew } of inSync.followers.values()) {
+  for (const { id, fetchOffset, brokerEpoch, lostBelow } of inSync.followers.values()) {
     followers.set(id, { fetchOffset, brokerEpoch });
     const isTold = before?.epoch === epoch && before.followers.get(id)?.fetchOffset === fetchOffset;
     // Who follows a later leader by now may have been cut.
     const isOver = decided?.leaderEpoch !== epoch || !decided.replicas.includes(id);
-    if (fetchOffset <= 0 || isTold || isOver || beganAnew || found !== null) continue;
+    if (fetchOffset <= 0 || isTold || isOver || lostBelow >= 0 || found !== null) continue;
     const held = heldEnd(id, log, fetchOffset);
     if (held === null) continue;
     found = judgeCounted({ log, leader: node, epoch, follower: id, fetchOffset, heldEnd: held });

@@ -23,7 +23,7 @@ import {
   judgeStart,
   type VoterLog,
 } from '../core/verify/durability.ts';
-import { type Complaint, complain, type History, type Send } from '../core/verify/history.ts';
+import type { Complaint, History, Send } from '../core/verify/history.ts';
 import type { ReplicaSight } from '../core/verify/replicas.ts';
 import {
   createReignJudge,
@@ -39,7 +39,7 @@ import type { Actor } from './actor.ts';
 import { monotonicMs } from './clock.ts';
 import { createScans, type Held, heldOf, heldOfQuorum, keptVote, type Scans } from './held.ts';
 import { nodeOf } from './nodes.ts';
-import type { News } from './onlooker.ts';
+import { type News, note as noteOnce } from './onlooker.ts';
 import { isStalled, stalled } from './stalls.ts';
 import {
   createStanding,
@@ -127,7 +127,7 @@ export function testify(scene: Scene, actor: Actor, news: readonly News[]): void
     else if (raft !== undefined) claimForQuorum(scene, raft, sight);
     lookAtStanding(scene, actor, { sight, partition }, raft);
     if (scene.mayLose) continue;
-    note(scene, judgeStart(sight, scene.witness.committed.get(sight.log)?.offset ?? 0));
+    note(scene, judgeStart(sight, scene.witness.committed.get(sight.log)?.offset ?? 0), sight.log);
   }
 }
 
@@ -179,9 +179,7 @@ function logName(topic: string, index: number, topicId: string): string {
 }
 
 function note({ witness, history }: Scene, found: Complaint | null, log?: string): void {
-  if (found === null || witness.complained.has(found.checker)) return;
-  witness.complained.add(found.checker);
-  complain(history, log === undefined ? found : { ...found, log });
+  noteOnce(witness.complained, history, found, log);
 }
 
 /** The controller's newest word: whoever is in sync now must have what was called committed before. */

@@ -6,29 +6,43 @@
  * so do those of a group that only keeps offsets; while a group rebalances nothing ages. A round looks at a bounded
  * number of groups and offsets a tick, so that none of them takes long. A crash forgets the round.
  */
+import { topicByName } from '../metadata/image.ts';
 import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import type { GroupRecord } from '../protocol/group-records.ts';
 import { consumerTombstones } from './consumer.ts';
 import { isOf, readsOf } from './offset-fetch.ts';
 import { tombstone } from './records.ts';
-import type { GroupWork } from './shapes.ts';
+import type { DeletedTopics, GroupWork } from './shapes.ts';
 import type { CommittedOffset, Group, GroupState } from './state.ts';
 
 /** Offsets and groups that one tick looks at, about. */
 const LOOKS_MAX = 2_000;
 
 /** Removes offsets of topics that are gone, from all groups. */
-export function forgetTopics(
-  state: GroupState,
-  work: GroupWork,
-  topics: readonly { readonly name: string; readonly id: string }[],
-): void {
+export function forgetTopics(state: GroupState, work: GroupWork, topics: DeletedTopics): void {
   work.isAtomic = false;
+  if (topics === null) {
+    forgetMissing(state, work);
+    return;
+  }
   for (const { name, id } of topics) {
     for (const [groupId, offsets] of state.offsets) {
       for (const [partition, offset] of offsets.get(name) ?? []) {
         // A newer topic of the name may have offsets before we hear of the end of the older one.
         if (!isOf(offset, id)) continue;
+        work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition }));
+      }
+    }
+  }
+}
+
+/** Removes offsets of topics that the image does not have. */
+function forgetMissing({ offsets: all }: GroupState, work: GroupWork): void {
+  for (const [groupId, topics] of all) {
+    for (const [name, offsets] of topics) {
+      const id = topicByName(work.image, name)?.id;
+      for (const [partition, offset] of offsets) {
+        if (id !== undefined && isOf(offset, id)) continue;
         work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition }));
       }
     }

@@ -108,9 +108,12 @@ export type GroupCall =
   /** One group of ConsumerGroupDescribe. */
   | ({ readonly kind: 'consumerGroupDescribe'; readonly body: { readonly groupId: string } } & Client)
   /** Topics came or went, or have other partitions or racks than before: nobody waits. */
-  | { readonly kind: 'imageChanged'; readonly deletedTopics: readonly { readonly name: string; readonly id: string }[] }
+  | { readonly kind: 'imageChanged'; readonly deletedTopics: DeletedTopics }
   /** `groupDeadlineMs` has come, or might have: nobody waits. */
   | { readonly kind: 'tick' };
+
+/** Topics that are gone; null: more than anybody has counted, so that the image must say which are. */
+export type DeletedTopics = readonly { readonly name: string; readonly id: string }[] | null;
 
 /** The kind of a call. */
 export type GroupCallKind = GroupCall['kind'];

@@ -187,6 +187,12 @@ function takeLookup(fetcher: Fetcher, env: Env, followed: Followed, outcome: Cal
     return;
   }
   const { log } = followed;
+  // It still counts as one that has all: the leader's log may be the shorter one for what this one hides.
+  if (followed.standsDown) {
+    env.reached('replication.out_of_range.damaged');
+    delay(fetcher, env, followed);
+    return;
+  }
   if (followed.asked === 'latest' && answer.offset < log.end) {
     startCut(fetcher, followed, answer.offset, isBelowLog(log, answer.offset), sinks.events);
   } else if (followed.asked === 'latest') {

@@ -36,10 +36,11 @@ export interface Follower {
   /** Records below it are synced there; -1 before it has fetched under this leader epoch. */
   fetchOffset: number;
   /**
-   * A later life of it has begun behind what an earlier one had synced: its disk is another one. It is counted where it
-   * stands, and the controller lets it go as soon as this leader hears of it.
+   * A later life of it has begun behind what an earlier one had synced while it counted as in sync: its disk is another
+   * one. Where that earlier life had come; -1 once it has come as far again, or the controller has let it go, as it
+   * does as soon as this leader hears of it. It is counted where it stands.
    */
-  beganAnew: boolean;
+  lostBelow: number;
   /** Its log's start; -1 if not known. */
   logStart: number;
   /** The last moment at which it had everything that was in the leader's log then, `env.nowMs`. */
@@ -119,7 +120,7 @@ export function createInSync(
 
 /** One that is not in sync has never been: nobody waits for it before it has caught up. */
 function freshFollower({ isr }: PartitionState, id: number, nowMs: number): Follower {
-  const never = { brokerEpoch: -1, fetchOffset: -1, beganAnew: false, logStart: -1, fetchedMs: -1, fetchedEnd: -1 };
+  const never = { brokerEpoch: -1, fetchOffset: -1, lostBelow: -1, logStart: -1, fetchedMs: -1, fetchedEnd: -1 };
   return { id, ...never, caughtUpMs: isr.includes(id) ? nowMs : Number.NEGATIVE_INFINITY };
 }
 
@@ -134,7 +135,7 @@ export function takeState(inSync: InSync, state: PartitionState, nowMs: number):
   inSync.isr = state.isr;
   inSync.pending = null;
   inSync.replicas = state.replicas;
-  for (const follower of inSync.followers.values()) if (!state.isr.includes(follower.id)) follower.beganAnew = false;
+  for (const follower of inSync.followers.values()) if (!state.isr.includes(follower.id)) follower.lostBelow = -1;
   for (const id of inSync.followers.keys()) if (!state.replicas.includes(id)) inSync.followers.delete(id);
   for (const id of state.replicas) {
     if (id !== inSync.self && !inSync.followers.has(id)) inSync.followers.set(id, freshFollower(state, id, nowMs));
@@ -175,13 +176,20 @@ export function noteFetch(inSync: InSync, fetch: FollowerFetch, logEnd: number, 
   else if (fetch.fetchOffset >= follower.fetchedEnd && follower.fetchedMs >= 0) {
     follower.caughtUpMs = Math.max(follower.caughtUpMs, follower.fetchedMs);
   }
-  if (fetch.fetchOffset < follower.fetchOffset) follower.beganAnew = true;
+  noteLoss(inSync, follower, fetch.fetchOffset);
   follower.brokerEpoch = fetch.brokerEpoch;
   follower.fetchOffset = fetch.fetchOffset;
   follower.logStart = fetch.logStart;
   follower.fetchedMs = nowMs;
   follower.fetchedEnd = logEnd;
   return true;
+}
+
+/** A replica that counts must never stand below what it had, but for a later life of it with another disk. */
+function noteLoss(inSync: InSync, follower: Follower, fetchOffset: number): void {
+  if (fetchOffset >= follower.lostBelow) follower.lostBelow = -1;
+  if (fetchOffset >= follower.fetchOffset || !countsAsInSync(inSync, follower.id)) return;
+  follower.lostBelow = Math.max(follower.lostBelow, follower.fetchOffset);
 }
 
 /** The leader's log grows from `logEnd` on: whoever stands there has been caught up until now. */
@@ -291,7 +299,7 @@ export function checkInSync(inSync: InSync, highWatermark: number): void {
   assert(inSync.pending === null || inSync.pending.partitionEpoch === inSync.partitionEpoch, 'a proposal is of now');
   for (const follower of inSync.followers.values()) {
     if (!countsAsInSync(inSync, follower.id) || follower.fetchOffset < inSync.epochStart) continue;
-    if (follower.beganAnew) continue;
+    if (follower.lostBelow >= 0) continue;
     assert(follower.fetchOffset >= highWatermark, 'a follower in sync has all that is committed');
   }
 }

@@ -5,6 +5,9 @@
  * overdraw it, for nobody knows before it was read how much a read brings. While it is overdrawn nothing more is begun.
  * So over any time no more passes than the rate allows, a burst, and one read for each that was begun at once. The
  * account is kept in thousandths of bytes, so that every number is whole. A crash begins a new one.
+ *
+ * A rate of 0 lets nothing pass until it is another one, for that is what it says. Kafka lets one read through whenever
+ * nothing has passed for as long as it measures, about ten seconds.
  */
 
 /** What may be saved up while nothing passes, as ms of the rate. */

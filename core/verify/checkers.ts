@@ -16,7 +16,7 @@ import {
   findUnsettled,
   findZombieCommits,
 } from './groups.ts';
-import { type Complaint, type History, partitionText, type Send } from './history.ts';
+import { type Complaint, type History, mayReport, partitionText, type Send } from './history.ts';
 import { lossesOfRead, lossesOfSend } from './losses.ts';
 import { findMetadataBreaks } from './metadata.ts';
 import { findIdleSettings } from './settings-in-effect.ts';
@@ -46,9 +46,6 @@ export interface Facts {
   /** By topic id. */
   readonly lives: ReadonlyMap<string, TopicLife>;
 }
-
-/** The most violations that one checker reports of one history. */
-export const VIOLATIONS_MAX = 10;
 
 /** Derives what the checkers share. */
 export function factsOf(history: History): Facts {
@@ -81,7 +78,7 @@ function sureUs({ history, lives }: Facts, partition: number): number {
 }
 
 function report(violations: Violation[], checker: string, promise: number, partition: number, sentence: string): void {
-  if (violations.length < VIOLATIONS_MAX) violations.push({ checker, promise, partition, sentence });
+  if (mayReport(violations, checker, partition)) violations.push({ checker, promise, partition, sentence });
 }
 
 function nameOf(facts: Facts, partition: number): string {
@@ -223,7 +220,7 @@ function findPhantoms(facts: Facts): Violation[] {
     if (send === undefined || send.partition !== sentTo) {
       const sentence = `value ${value} was read at ${where} and never sent there`;
       const violation = { checker: 'phantom', promise: 3, partition: session.partition, sentence };
-      if (found.length < VIOLATIONS_MAX)
+      if (mayReport(found, violation.checker, violation.partition))
         found.push(send === undefined ? violation : { ...violation, sentTo: send.partition });
     } else if (send.outcome === 'failed') {
       const sentence = `value ${value} was read at ${where}, but its producer was told that it is not in the log`;
@@ -293,7 +290,7 @@ function findUnanswered(facts: Facts): Violation[] {
 
 /** What was seen to be wrong while the history was made. */
 function findComplaints(facts: Facts): Violation[] {
-  return facts.history.complaints.slice(0, VIOLATIONS_MAX);
+  return [...facts.history.complaints];
 }
 
 /** Every checker, the gravest first. */

@@ -7,13 +7,10 @@
  */
 import { heardUs } from './administration.ts';
 import type { Facts, Violation } from './checkers.ts';
-import { partitionText } from './history.ts';
-
-/** The most violations of one kind. */
-const VIOLATIONS_MAX = 10;
+import { mayReport, partitionText } from './history.ts';
 
 function report(found: Violation[], checker: string, partition: number, sentence: string): void {
-  if (found.length < VIOLATIONS_MAX) found.push({ checker, promise: 1, partition, sentence });
+  if (mayReport(found, checker, partition)) found.push({ checker, promise: 1, partition, sentence });
 }
 
 /** What a producer was answered about before a topic was made is not in that topic. */

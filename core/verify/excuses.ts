@@ -70,8 +70,8 @@ export interface Excuses {
   readonly breaches: Map<string, Breach>;
   /** Since when bits have flipped on the wire outside of batches; Infinity for never. */
   flippedUs: number;
-  /** Complaints that were excused at the time when they were made, and why. */
-  readonly excused: Map<Complaint, string>;
+  /** What excused a complaint at the time when it was made; null for nothing, whatever came later. */
+  readonly heard: Map<Complaint, string | null>;
   /** By log in which lie, or for which were read, bytes of other ones: which these are. */
   readonly strayed: Map<string, Set<string>>;
   /** Nodes that may believe something false which no checksum covers, and since when. */
@@ -91,7 +91,7 @@ export interface VotersScene {
 
 /** Nothing was done. */
 export function createExcuses(): Excuses {
-  const lists = { wounds: new Map(), breaches: new Map(), excused: new Map(), misled: new Map() };
+  const lists = { wounds: new Map(), breaches: new Map(), heard: new Map(), misled: new Map() };
   const strayed = new Map<string, Set<string>>();
   return { ...lists, strayed, flippedUs: Number.POSITIVE_INFINITY };
 }
@@ -281,16 +281,19 @@ export interface Sorted<T extends Complaint> {
 export type Placing = (complaint: Complaint) => Omit<Found, 'checker'>;
 
 /**
- * Notes which complaints are excused by what is broken at this moment: it may be whole again before they are sorted.
+ * Notes which complaints are excused by what is broken at this moment: it may be whole again before they are sorted,
+ * and what is broken later explains nothing that was found before.
  */
 export function excuseNow(excuses: Excuses, complaints: readonly Complaint[], place: Placing): void {
   for (const complaint of complaints) {
-    const why = excuseFor(excuses, { checker: complaint.checker, ...place(complaint) });
-    if (why !== null) excuses.excused.set(complaint, why);
+    excuses.heard.set(complaint, excuseFor(excuses, { checker: complaint.checker, ...place(complaint) }));
   }
 }
 
-/** Sorts complaints; `place` says of each where it was found. */
+/**
+ * Sorts complaints; `place` says of each where it was found. Those that nobody has heard before were found by looking
+ * back over the whole run: whatever is broken at its end may be why.
+ */
 export function sortByExcuse<T extends Complaint>(
   excuses: Excuses,
   complaints: readonly T[],
@@ -299,8 +302,8 @@ export function sortByExcuse<T extends Complaint>(
   const bugs: T[] = [];
   const beyond: { complaint: T; why: string }[] = [];
   for (const complaint of complaints) {
-    const atOnce = excuses.excused.get(complaint) ?? null;
-    const why = atOnce ?? excuseFor(excuses, { checker: complaint.checker, ...place(complaint) });
+    const atOnce = excuses.heard.get(complaint);
+    const why = atOnce !== undefined ? atOnce : excuseFor(excuses, { checker: complaint.checker, ...place(complaint) });
     if (why === null) bugs.push(complaint);
     else beyond.push({ complaint, why });
   }

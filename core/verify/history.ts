@@ -180,12 +180,25 @@ export function addRead(
   reads.askedEpoch.push(read.askedEpoch ?? -1);
 }
 
-/** The most complaints that are kept: the first ones tell the story. */
-export const COMPLAINTS_MAX = 100;
+/** The most that one checker says of one partition, or of none in particular: the first ones tell the story. */
+const COMPLAINTS_MAX = 10;
 
-/** Adds a complaint. */
+/**
+ * Whether a checker may say one more thing of a partition. What lies beyond the contract of one partition must not hide
+ * what is found in another.
+ */
+export function mayReport(found: readonly Complaint[], checker: string, partition: number): boolean {
+  let count = 0;
+  for (const one of found) if (one.checker === checker && one.partition === partition) count += 1;
+  return count < COMPLAINTS_MAX;
+}
+
+/** Adds a complaint. Whoever watches while time goes on says a thing once of each log. */
 export function complain(history: History, complaint: Complaint): void {
-  if (history.complaints.length < COMPLAINTS_MAX) history.complaints.push(complaint);
+  const { complaints } = history;
+  if (complaint.log !== undefined || mayReport(complaints, complaint.checker, complaint.partition)) {
+    complaints.push(complaint);
+  }
 }
 
 /** A partition's name for people; of an incarnation with the topic's id. */

@@ -9,10 +9,7 @@
 import { ErrorCode } from '../protocol/errors.ts';
 import { expiryUs, heardUs, type TopicAction, type TopicOperation } from './administration.ts';
 import type { Facts, Violation } from './checkers.ts';
-import { type History, partitionText } from './history.ts';
-
-/** The most violations that are reported. */
-const VIOLATIONS_MAX = 10;
+import { type History, mayReport, partitionText } from './history.ts';
 
 /** A setting and the mark that a batch bears under it; null where any will do. Attributes are Kafka's, of a batch. */
 interface Marked {
@@ -57,7 +54,7 @@ export function findIdleSettings({ history, sendOf }: Facts): Violation[] {
     windows.set(key, known);
     return known;
   };
-  for (let i = 0; i < reads.session.length && found.length < VIOLATIONS_MAX; i++) {
+  for (let i = 0; i < reads.session.length; i++) {
     const partition = sessions[reads.session[i] as number]?.partition ?? -1;
     const named = partitions[partition];
     const send = sendOf.get(reads.value[i] as number);
@@ -75,7 +72,9 @@ export function findIdleSettings({ history, sendOf }: Facts): Violation[] {
       const setting = `${name}=${window.value ?? 'its default'}`;
       const bears = `its batch has attributes ${attributes}`;
       const sentence = `value ${value} at ${where} was sent under ${setting}, and ${bears}`;
-      found.push({ checker: 'idle-setting', promise: 1, partition, sentence });
+      if (mayReport(found, 'idle-setting', partition)) {
+        found.push({ checker: 'idle-setting', promise: 1, partition, sentence });
+      }
     }
   }
   return found;

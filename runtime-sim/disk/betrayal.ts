@@ -13,7 +13,7 @@
 import { joinParts } from '../bytes.ts';
 import { below, chance, type Dice, SITE } from '../dice.ts';
 import { appendParts, bytesOfView, type Inode, overwrite, readContent } from './content.ts';
-import type { Disk } from './disk.ts';
+import type { Disk, Rot } from './disk.ts';
 import { type Fate, loseBytes, SECTOR_BYTES } from './loss.ts';
 import { copyTree, createTree, filesOf, type NameChange, type Tree } from './tree.ts';
 
@@ -29,14 +29,25 @@ export interface DiskDamage {
   readonly of?: string;
 }
 
+/** Something that goes wrong next. `fits`: with which files, the one that is hit by accident included. */
+export interface Armed<K extends Betrayal> {
+  readonly kind: K;
+  readonly fits: RegExp;
+}
+
+/** All that a disk showed at some time, and what was wrong with it. */
+export interface DiskCopy {
+  readonly tree: Tree;
+  readonly rot: readonly Rot[];
+  readonly damages: readonly DiskDamage[];
+}
+
 /** What is armed, and what was promised in vain. */
 export interface Betrayals {
   /** What the next append to a file that fits does, what the next replace, and whether the next read goes astray. */
-  append: 'misdirected' | 'unwritten' | null;
-  replace: 'unwritten' | null;
-  read: 'misread' | null;
-  /** Which files fit, the one that is hit by accident included. */
-  fits: RegExp;
+  append: Armed<'misdirected' | 'unwritten'> | null;
+  replace: Armed<'unwritten'> | null;
+  read: Armed<'misread'> | null;
   /** Syncs are answered, and nothing comes of them. */
   isLying: boolean;
   /** It has been so: what is there for sure nobody knows who believes its answers. */
@@ -47,7 +58,7 @@ export interface Betrayals {
 
 /** An honest disk. */
 export function createBetrayals(): Betrayals {
-  return { append: null, replace: null, read: null, fits: /./, isLying: false, hasLied: false, replaced: new Map() };
+  return { append: null, replace: null, read: null, isLying: false, hasLied: false, replaced: new Map() };
 }
 
 /** All betrayal ends: what was not kept so far is not kept, and what comes is. */
@@ -60,13 +71,21 @@ export function makeHonest(disk: Disk): void {
 }
 
 /** All that a disk shows now, to be brought back later. */
-export function copyDisk(disk: Disk): Tree {
-  return copyTree(disk.tree);
+export function copyDisk({ tree, rot, damages }: Disk): DiskCopy {
+  return { tree: copyTree(tree), rot: [...rot], damages: [...damages] };
 }
 
-/** Puts another disk in the place of one whose node is down: an empty one (null), or one with a copy. */
-export function swapDisk(disk: Disk, copy: Tree | null): void {
-  disk.tree = copy === null ? createTree() : copyTree(copy);
+/**
+ * Puts another disk in the place of one whose node is down: an empty one (null), or one with a copy. What was wrong
+ * with the last one, or was about to go wrong, is gone with it.
+ */
+export function swapDisk(disk: Disk, copy: DiskCopy | null): void {
+  disk.tree = copy === null ? createTree() : copyTree(copy.tree);
+  disk.rot = [...(copy?.rot ?? [])];
+  disk.damages = [...(copy?.damages ?? [])];
+  disk.betrayals.append = null;
+  disk.betrayals.replace = null;
+  disk.betrayals.read = null;
   disk.betrayals.replaced.clear();
   disk.betrayals.hasLied = disk.betrayals.isLying;
   disk.syncFailed = false;
@@ -77,15 +96,16 @@ export function swapDisk(disk: Disk, copy: Tree | null): void {
 /** Bytes go astray that were to be appended to `file`; the path of `file` is `path`. */
 export function betrayAppend(disk: Disk, dice: Dice, file: Inode, path: string, parts: readonly Uint8Array[]): void {
   const { betrayals } = disk;
-  const kind = betrayals.append;
+  const armed = betrayals.append;
   betrayals.append = null;
   const bytes = joinParts(parts);
   const position = file.content.size;
   appendParts(file.content, [new Uint8Array(bytes.length)]);
-  if (kind === null) return;
+  if (armed === null) return;
+  const { kind, fits } = armed;
   disk.damages.push({ kind, path, position });
   if (kind !== 'misdirected') return;
-  const victim = fileThatFits(disk, dice);
+  const victim = fileThatFits(disk, dice, fits);
   if (victim === null) return;
   const sectors = Math.floor(victim.file.content.size / SECTOR_BYTES);
   const at = SECTOR_BYTES * below(dice, SITE.betrayal, disk.entity, sectors + 1);
@@ -97,16 +117,17 @@ export function betrayAppend(disk: Disk, dice: Dice, file: Inode, path: string, 
 
 /** Whether a small file that is to be replaced stays as it is, though nobody is told. */
 export function isReplaceLost({ betrayals, damages }: Disk, path: string): boolean {
-  if (betrayals.replace === null || !betrayals.fits.test(path)) return false;
-  damages.push({ kind: betrayals.replace, path, position: 0 });
+  if (betrayals.replace?.fits.test(path) !== true) return false;
+  damages.push({ kind: betrayals.replace.kind, path, position: 0 });
   betrayals.replace = null;
   return true;
 }
 
 /** The bytes of a place that was not asked for, in the place of those of `path`. */
 export function betrayRead(disk: Disk, dice: Dice, path: string, position: number, length: number): Uint8Array {
+  const armed = disk.betrayals.read;
   disk.betrayals.read = null;
-  const victim = fileThatFits(disk, dice);
+  const victim = armed === null ? null : fileThatFits(disk, dice, armed.fits);
   if (victim === null) return new Uint8Array(0);
   const { content } = victim.file;
   const isElsewhere = chance(dice, SITE.betrayal, disk.entity, 500_000);
@@ -119,8 +140,7 @@ export function betrayRead(disk: Disk, dice: Dice, path: string, position: numbe
   return padded;
 }
 
-function fileThatFits(disk: Disk, dice: Dice): { path: string; file: Inode } | null {
-  const { fits } = disk.betrayals;
+function fileThatFits(disk: Disk, dice: Dice, fits: RegExp): { path: string; file: Inode } | null {
   const files = filesOf(disk.tree).filter(({ path, file }) => file.content.size > 0 && fits.test(path));
   return files[below(dice, SITE.betrayal, disk.entity, files.length)] ?? null;
 }

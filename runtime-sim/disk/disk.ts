@@ -90,6 +90,7 @@ export interface DiskFigures {
   filesLost: number;
   namesLost: number;
   appendsCut: number;
+  bitsRotten: number;
   errors: number;
 }
 
@@ -105,9 +106,9 @@ export interface Disk {
   syncs: number;
   syncFailed: boolean;
   readonly mood: DiskMood;
-  readonly rot: Rot[];
+  rot: Rot[];
   /** Each way in which it broke its word, in the order of happening: rot, and what is in `betrayal.ts`. */
-  readonly damages: DiskDamage[];
+  damages: DiskDamage[];
   readonly betrayals: Betrayals;
   /** For tests: the next effect of a kind fails so. */
   readonly failNext: Map<DiskEffect['kind'], DiskError>;
@@ -145,6 +146,7 @@ export function createDisk(entity: number): Disk {
       filesLost: 0,
       namesLost: 0,
       appendsCut: 0,
+      bitsRotten: 0,
       errors: 0,
     },
   };
@@ -385,6 +387,7 @@ export function rotDisk(disk: Disk, dice: Dice, nowUs: number, wanted: (path: st
   if (chosen === undefined) return false;
   const position = below(dice, SITE.diskRot, disk.entity, chosen.file.durable.shared);
   flipBit(chosen.file.content, position, below(dice, SITE.diskRot, disk.entity, 8));
+  disk.figures.bitsRotten += 1;
   disk.rot.push({ path: chosen.path, position, sizeBytes: chosen.file.content.size, atUs: nowUs });
   disk.damages.push({ kind: 'rotten', path: chosen.path, position });
   return true;

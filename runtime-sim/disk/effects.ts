@@ -140,7 +140,7 @@ function append(disk: Disk, dice: Dice, effect: Of<'append'>, drawn: DiskError |
     return failed(effect, error);
   }
   const { betrayals } = disk;
-  if (betrayals.append === null || !betrayals.fits.test(file.path)) appendParts(file.inode.content, effect.parts);
+  if (betrayals.append?.fits.test(file.path) !== true) appendParts(file.inode.content, effect.parts);
   else betrayAppend(disk, dice, file.inode, file.path, effect.parts);
   disk.usedBytes += sizeBytes;
   disk.figures.appends += 1;
@@ -171,7 +171,7 @@ function read(disk: Disk, dice: Dice, operation: DiskOperation, effect: Of<'read
   disk.figures.reads += 1;
   const asked = readContent(content, effect.position, effect.length);
   const path = disk.files.get(effect.file)?.path ?? '';
-  const isAstray = disk.betrayals.read !== null && disk.betrayals.fits.test(path);
+  const isAstray = disk.betrayals.read?.fits.test(path) === true;
   const bytes = isAstray ? betrayRead(disk, dice, path, effect.position, asked.length) : asked;
   return { kind: 'read', owner: effect.owner, ticket: effect.ticket, bytes };
 }

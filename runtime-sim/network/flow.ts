@@ -99,21 +99,23 @@ function markCut(network: Network, end: End, parts: readonly Uint8Array[]): void
   if (isKeyCut(network, peer.actor, end.actor, answers)) peer.cutKey = answers;
 }
 
-/** Keeps a request of one node to another, of those that may come late: the newest ones, whatever their keys. */
+/** Keeps a request of one node to another, of those that may come late: of each key the newest ones. */
 function keepRequest(network: Network, kept: KeptRequest[], end: End, parts: readonly Uint8Array[]): void {
   const peer = network.ends.get(end.peer);
   const apiKey = keyOf(end, parts);
   if (peer === undefined || end.port < 0 || !REPEATED_KEYS.includes(apiKey)) return;
   // What is repeated is not kept once more: it comes from a client, and nodes are the machines that listen.
   if (hostOf(network, end.actor).listening.size === 0) return;
-  kept.push({ host: hostOf(network, peer.actor).name, port: end.port, bytes: joinParts(parts) });
-  if (kept.length > KEPT_MAX) kept.shift();
+  const isOfKey = (one: KeptRequest): boolean => one.apiKey === apiKey;
+  const count = kept.filter(isOfKey).length;
+  if (count >= KEPT_PER_KEY_MAX) kept.splice(kept.findIndex(isOfKey), 1);
+  kept.push({ host: hostOf(network, peer.actor).name, port: end.port, apiKey, bytes: joinParts(parts) });
 }
 
 /** Requests of nodes that may come late: Vote, BeginQuorumEpoch, EndQuorumEpoch, AlterPartition, BrokerHeartbeat. */
 const REPEATED_KEYS: readonly number[] = [52, 53, 54, 56, 63];
-/** Requests that are kept to be repeated. */
-const KEPT_MAX = 60;
+/** Requests of one key that are kept to be repeated: heartbeats, of which there are most, displace nothing else. */
+const KEPT_PER_KEY_MAX = 12;
 
 /** A request begins with its length and its key. Bytes. */
 const API_KEY_END = 6;

@@ -155,6 +155,7 @@ export interface KeyCut {
 export interface KeptRequest {
   readonly host: string;
   readonly port: number;
+  readonly apiKey: number;
   readonly bytes: Uint8Array;
 }
 

@@ -77,7 +77,7 @@ function swap(world: World, troubles: Troubles, node: Actor, hooks: Hooks, kind:
   copies.delete(node.actor);
   tellLine(world, node.name, kind === 'lost' ? 'has an empty disk' : 'has its disk as it was some time ago');
   world.env.reached(kind === 'lost' ? 'sim.disk.lost' : 'sim.disk.older');
-  noteSwap(keeper, world.nowUs, node, kind, kind === 'older' && node.disk.damages.length > 0);
+  noteSwap(keeper, world.nowUs, node, kind);
   return true;
 }
 
@@ -112,22 +112,25 @@ function arm(
 ): boolean {
   const { disk } = node;
   const { keeper, plan } = troubles;
-  if (disk === null || disk.betrayals.append !== null || disk.betrayals.replace !== null) return false;
+  if (disk === null) return false;
   const { betrayals } = disk;
-  betrayals.fits = /./;
+  const isOfRead = family === 'misdirectedRead';
+  if (isOfRead ? betrayals.read !== null : betrayals.append !== null || betrayals.replace !== null) return false;
+  let fits = /./;
   if (!plan.isUnlimited) {
     const log = partitionOn(world, node);
     if (log === null || wouldExceed(keeper, node, 'misdirected', log)) return false;
-    betrayals.fits = new RegExp(`/${log}/[0-9]+\\.log$`);
+    fits = new RegExp(`/${log}/[0-9]+\\.log$`);
     // Nobody knows when it happens: from now on it counts as done.
-    markDamage(keeper, world.nowUs, node, family === 'misdirectedRead' ? 'misread' : 'misdirected', log);
+    markDamage(keeper, world.nowUs, node, isOfRead ? 'misread' : 'misdirected', log);
   }
-  if (family === 'misdirectedRead') betrayals.read = 'misread';
-  else if (family === 'misdirectedWrite') betrayals.append = 'misdirected';
-  else if (plan.isUnlimited && chance(world.dice, SITE.betrayal, 2, 300_000)) betrayals.replace = 'unwritten';
-  else betrayals.append = 'unwritten';
+  if (isOfRead) betrayals.read = { kind: 'misread', fits };
+  else if (family === 'misdirectedWrite') betrayals.append = { kind: 'misdirected', fits };
+  else if (plan.isUnlimited && chance(world.dice, SITE.betrayal, 2, 300_000)) {
+    betrayals.replace = { kind: 'unwritten', fits };
+  } else betrayals.append = { kind: 'unwritten', fits };
   world.env.reached(`sim.disk.${family}`);
-  tellLine(world, node.name, `will have a ${family} in ${betrayals.fits.source}`);
+  tellLine(world, node.name, `will have a ${family} in ${fits.source}`);
   return true;
 }
 

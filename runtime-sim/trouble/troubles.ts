@@ -7,7 +7,7 @@
 import type { Actor } from '../actor.ts';
 import type { Keeper } from '../damage.ts';
 import { pick, SITE } from '../dice.ts';
-import type { Tree } from '../disk/tree.ts';
+import type { DiskCopy } from '../disk/betrayal.ts';
 import type { Family, Plan, Target } from '../scenario.ts';
 import { actorOf, troubleAt, type World } from '../world.ts';
 
@@ -40,7 +40,7 @@ export interface Troubles {
   /** Knows what is promised still. */
   readonly keeper: Keeper;
   /** What disks held some time ago, by actor. */
-  readonly copies: Map<number, Tree>;
+  readonly copies: Map<number, DiskCopy>;
   /** Called with the path of a file in which a bit has flipped. */
   readonly onRot: (path: string) => void;
   /** Called when the network begins to hold bytes back, and when it has let all of them go. */

@@ -1,5 +1,6 @@
 /** One node coordinates groups: how it begins to, what it answers when, and what survives. */
 import { describe, expect, it, test } from 'vitest';
+import { noteTopics } from '../../core/broker/groups/image-changes.ts';
 import { partitionOfGroup } from '../../core/broker/groups/names.ts';
 import { encodeRequest } from '../../core/protocol/codec.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
@@ -201,6 +202,27 @@ describe('a coordinator that loads', () => {
     const found = fetchAll(world, again, 'g24');
     expect(found).toEqual(new Map(offsets.map((offset) => [`orders-${offset}`, offset])));
     expect(world.ask(again, GROUP_KEY.listGroups, 4, {}).groups).toHaveLength(25);
+  });
+
+  it('counts no more topics that go meanwhile than it has room for, and then looks which are gone', () => {
+    const { world, client } = withTopic({ 'offsets.topic.num.partitions': '1' });
+    commit(world, client, 'g', [5]);
+    world.crash('process');
+    world.holdsReads = true;
+    world.pass(50);
+    const [host] = hostsOf(world.node);
+    const gone = (name: string) => ({ before: { name, id: name, partitions: [] }, after: null, partitions: [] });
+    noteTopics(world.node, [gone('one'), gone('two')]);
+    expect(host?.deletedTopics).toHaveLength(2);
+    noteTopics(
+      world.node,
+      Array.from({ length: 1_000 }, (_, i) => gone(`many-${i}`)),
+    );
+    expect(host).toMatchObject({ deletedTopics: null, isImageDue: true });
+    world.releaseReads();
+    world.pass(50);
+    expect(host).toMatchObject({ deletedTopics: [], isImageDue: false, stage: 'active' });
+    expect(fetchAll(world, world.connect(), 'g')).toEqual(new Map([['orders-0', 5]]));
   });
 
   it('fails by itself where its log is no log of groups, and the node serves the rest', () => {

@@ -201,6 +201,19 @@ describe('topics with ids', () => {
     call(coordinator, -1, { kind: 'imageChanged', deletedTopics: [{ name: 'orders', id: TOPICS.orders }] });
     expect([shown(fetchAll(coordinator)), shown(fetchAll(coordinator, 9, 'h'))]).toEqual([['orders-2@1'], []]);
   });
+
+  it('lose their offsets also where more are deleted than anybody has counted', () => {
+    const coordinator = createCoordinator();
+    commit(coordinator, 0, 7);
+    commit(coordinator, 1, 8, { groupId: 'h' });
+    coordinator.image = imageOf(topicRecordsOf('orders', idOf(77), 3, [1]));
+    commit(coordinator, 2, 1);
+    call(coordinator, -1, { kind: 'imageChanged', deletedTopics: null });
+    expect([shown(fetchAll(coordinator)), shown(fetchAll(coordinator, 9, 'h'))]).toEqual([['orders-2@1'], []]);
+    coordinator.image = EMPTY_IMAGE;
+    call(coordinator, -1, { kind: 'imageChanged', deletedTopics: null });
+    expect(shown(fetchAll(coordinator))).toEqual([]);
+  });
 });
 
 describe('fetching', () => {

@@ -245,6 +245,26 @@ describe('an answer', () => {
     expect(take(one(), [diverging])).toEqual([{ kind: 'lower', followed: mine, offset: 0, isReset: false }]);
   });
 
+  it('that its log is out of range cuts nothing either, as long as it counts as in sync', () => {
+    const [mine] = followed as [Followed];
+    take(one(), [answerOf(0, { records: batch(0) })]);
+    synced(mine);
+    const lookUp = (): FetcherEvent[] => {
+      const [ask] = take(one(), [answerOf(0, { errorCode: ErrorCode.OFFSET_OUT_OF_RANGE })]);
+      const partition = { partitionIndex: 0, errorCode: 0, timestamp: -1, offset: 0, leaderEpoch: 4 };
+      const response = { throttleTimeMs: 0, topics: [{ name: 'orders', partitions: [partition] }] };
+      const events: FetcherEvent[] = [];
+      takeFetcherAnswer(fetcher, env, (ask as Call).ticket, { response }, { out: [], events });
+      return events;
+    };
+    mine.standsDown = true;
+    expect(lookUp()).toEqual([]);
+    expect([mine.stage, mine.log.end]).toEqual(['waiting', 1]);
+    mine.standsDown = false;
+    nowMs = 1020;
+    expect(lookUp()).toMatchObject([{ kind: 'lower', followed: mine, offset: 0 }]);
+  });
+
   it('that is an error concerns its partition only, which is tried again soon', () => {
     take(one(), [answerOf(0, { errorCode: ErrorCode.UNKNOWN_LEADER_EPOCH }), answerOf(1, { records: batch(0) })]);
     expect(followed.map(({ stage }) => stage)).toEqual(['waiting', 'syncing']);

@@ -148,6 +148,24 @@ describe('a follower whose disk was lost', () => {
     expect(() => checkInSync(inSync, 10)).not.toThrow();
   });
 
+  it('is checked again once it has come as far as it had', () => {
+    const inSync = createInSync(1, STATE, 0, 0, LAG_MS);
+    fetched(inSync, 2, 10);
+    noteFetch(inSync, anew, 10, 1);
+    noteFetch(inSync, { ...anew, fetchOffset: 9 }, 10, 2);
+    expect(() => checkInSync(inSync, 12)).not.toThrow();
+    noteFetch(inSync, { ...anew, fetchOffset: 10 }, 10, 3);
+    expect(() => checkInSync(inSync, 12)).toThrow('a follower in sync has all that is committed');
+  });
+
+  it('while it did not count has no leave to be short of anything when it does', () => {
+    const inSync = createInSync(1, { ...STATE, isr: [1] }, 0, 0, LAG_MS);
+    fetched(inSync, 2, 8);
+    noteFetch(inSync, anew, 10, 1);
+    takeState(inSync, { ...STATE, partitionEpoch: 10 }, 2);
+    expect(() => checkInSync(inSync, 10)).toThrow('a follower in sync has all that is committed');
+  });
+
   it('is in sync like any other once the controller has taken it out and it has caught up', () => {
     const inSync = createInSync(1, STATE, 0, 0, LAG_MS);
     fetched(inSync, 2, 10);

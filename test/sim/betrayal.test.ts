@@ -4,7 +4,15 @@ import type { DiskEffect, DiskInput } from '../../core/lib/world.ts';
 import { createDice, type Dice } from '../../runtime-sim/dice.ts';
 import { copyDisk, makeHonest, swapDisk } from '../../runtime-sim/disk/betrayal.ts';
 import { readContent } from '../../runtime-sim/disk/content.ts';
-import { crashDisk, createDisk, type Disk, type DiskDue, finishDisk, submitDisk } from '../../runtime-sim/disk/disk.ts';
+import {
+  crashDisk,
+  createDisk,
+  type Disk,
+  type DiskDue,
+  finishDisk,
+  rotDisk,
+  submitDisk,
+} from '../../runtime-sim/disk/disk.ts';
 import { isFolder, resolve } from '../../runtime-sim/disk/tree.ts';
 
 interface Rig {
@@ -52,8 +60,7 @@ const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
 test('an append that lands elsewhere leaves zeros, and is found in the other file', () => {
   const to = rig();
   run(to, open(1, '/a.log'), append(1, 'aaaa'), open(2, '/b.log'), append(2, 'bbbb'));
-  to.disk.betrayals.append = 'misdirected';
-  to.disk.betrayals.fits = /^\/b/;
+  to.disk.betrayals.append = { kind: 'misdirected', fits: /^\/b/ };
   run(to, append(1, 'AA'));
   expect(textOf(to, '/a.log')).toBe('aaaaAA');
   const [answer] = run(to, append(2, 'XY'));
@@ -70,7 +77,7 @@ test('an append that lands elsewhere leaves zeros, and is found in the other fil
 test('a write that is lost is acknowledged, synced, and zeros', () => {
   const to = rig();
   run(to, open(1, '/a.log'), append(1, 'kept'));
-  to.disk.betrayals.append = 'unwritten';
+  to.disk.betrayals.append = { kind: 'unwritten', fits: /./ };
   const kinds = run(to, append(1, 'gone'), sync(1)).map(({ kind }) => kind);
   expect(kinds).toEqual(['appended', 'synced']);
   expect(textOf(to, '/a.log')).toBe('kept\0\0\0\0');
@@ -79,7 +86,7 @@ test('a write that is lost is acknowledged, synced, and zeros', () => {
 
 test('a replacement that is lost leaves the former file, and a new file is never lost so', () => {
   const to = rig();
-  to.disk.betrayals.replace = 'unwritten';
+  to.disk.betrayals.replace = { kind: 'unwritten', fits: /./ };
   run(to, replace('/state', 'one'));
   expect(textOf(to, '/state')).toBe('one');
   const [answer] = run(to, replace('/state', 'two'));
@@ -94,7 +101,7 @@ test('a read that goes astray is as long as it should be, and the next one is ri
   for (const seed of SEEDS) {
     const to = rig(seed);
     run(to, open(1, '/a.log'), append(1, 'aaaaaaaa'), open(2, '/b.log'), append(2, 'bb'));
-    to.disk.betrayals.read = 'misread';
+    to.disk.betrayals.read = { kind: 'misread', fits: /./ };
     const [first, second] = run(to, read(1, 8), read(1, 8));
     if (first?.kind !== 'read' || second?.kind !== 'read') throw new Error('a read failed');
     expect(first.bytes.length).toBe(8);
@@ -192,6 +199,24 @@ test('a disk is swapped for its copy, and the copy stays what it was', () => {
     run(to, open(file, '/a.log'), append(file, ' again'), replace('/f/state', 'three'));
     expect(textOf(to, '/a.log')).toBe('old again');
   }
+});
+
+test('what was wrong with a disk goes with it, and comes back with its copy', () => {
+  const to = rig();
+  run(to, open(1, '/a.log'), append(1, 'kept'), sync(1));
+  to.disk.betrayals.append = { kind: 'unwritten', fits: /./ };
+  run(to, append(1, 'gone'));
+  expect(rotDisk(to.disk, to.dice, 5, () => true)).toBe(true);
+  const copy = copyDisk(to.disk);
+  const [damages, rot] = [[...to.disk.damages], [...to.disk.rot]];
+  expect([damages.length, rot.length]).toEqual([2, 1]);
+  to.disk.betrayals.append = { kind: 'misdirected', fits: /./ };
+  crashDisk(to.disk, to.dice, true);
+  swapDisk(to.disk, null);
+  expect([to.disk.damages, to.disk.rot, to.disk.betrayals.append]).toEqual([[], [], null]);
+  swapDisk(to.disk, copy);
+  expect([to.disk.damages, to.disk.rot]).toEqual([damages, rot]);
+  expect(to.disk.figures.bitsRotten).toBe(1);
 });
 
 test('what a swapped disk shows outlives a power loss, and an empty one has nothing', () => {

@@ -196,6 +196,16 @@ test('what was excused when it was found stays so, though the breach is over', (
   expect(beyond[0]?.complaint).toBe(early);
 });
 
+test('what was found before anything was broken is a bug, whatever came later', () => {
+  const excuses = createExcuses();
+  const early = { checker: 'epoch-regression', promise: 2, partition: -1, sentence: 'a node went back' };
+  const place = (): { log: string; node: number } => ({ log: QUORUM, node: -1 });
+  excuseNow(excuses, [early], place);
+  excuses.flippedUs = 9;
+  const later = { ...early };
+  expect(sortByExcuse(excuses, [early, later], place)).toMatchObject({ bugs: [early], beyond: [{ complaint: later }] });
+});
+
 test('a voter is whole again when it knows as late an epoch as it did', () => {
   const excuses = voterWounded({});
   expect(closeWound(excuses, { ...VOTER_SHOWN, epoch: 6 })).toBe(false);

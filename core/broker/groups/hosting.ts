@@ -286,7 +286,8 @@ function actAlone(node: Node, env: Env, host: GroupHost, out: Outbox): void {
   }
   if (host.isImageDue) {
     host.isImageDue = false;
-    const deletedTopics = host.deletedTopics.splice(0);
+    const { deletedTopics } = host;
+    host.deletedTopics = [];
     decide(node, env, host, -1, '', { kind: 'imageChanged', deletedTopics }, out);
   }
   const isStill = host.stage === 'active';

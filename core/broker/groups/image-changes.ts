@@ -11,6 +11,9 @@ import type { DeletedTopic } from './state.ts';
 /** A deadline that has come whatever the time is. */
 const AT_ONCE_MS = 0;
 
+/** Topics that are kept for one that cannot write yet; of more it looks itself what is gone. */
+const DELETED_MAX = 1_000;
+
 /** Topics have changed; those that only have other leaders or replicas say nothing to groups. */
 export function noteTopics(node: Node, deltas: readonly TopicDelta[]): void {
   if (node.groups.hosts.size === 0) return;
@@ -36,7 +39,10 @@ function racksDiffer({ cluster: before }: MetadataImage, { cluster: after }: Met
 
 function tell(node: Node, deleted: readonly DeletedTopic[]): void {
   for (const host of node.groups.hosts) {
-    for (const topic of deleted) host.deletedTopics.push(topic);
+    if (host.deletedTopics !== null) {
+      const isTooMany = host.deletedTopics.length + deleted.length > DELETED_MAX;
+      host.deletedTopics = isTooMany ? null : [...host.deletedTopics, ...deleted];
+    }
     host.isImageDue = true;
     // One that loads hears of it when it is active.
     if (host.stage === 'active') setDeadline(node.deadlines, host, AT_ONCE_MS);

@@ -91,8 +91,8 @@ export interface GroupHost extends Timed {
   readonly awaiting: Queue<Awaiting>;
   /** How many of them, from the front, were given up. */
   overCount: number;
-  /** Topics that went and that its machine was not told of, and whether it is to hear of the image. */
-  readonly deletedTopics: DeletedTopic[];
+  /** Topics that went and that its machine was not told of, null for too many; and whether it is to hear of images. */
+  deletedTopics: DeletedTopic[] | null;
   isImageDue: boolean;
   /** It does nothing by itself before this, `env.nowMs`. */
   notBeforeMs: number;
