@@ -1,80 +1,77 @@
 /**
- * Groups of real clients on three nodes: the node of their coordinator is killed while they read, and another one goes
- * on with what was committed: every record is read, and the group is at rest again.
+ * Groups of real clients on three nodes, those of all clients side by side: the node of their coordinator is killed
+ * while they read, and another one goes on with what was committed: every record is read, and they are at rest again.
  */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { needProgram } from '../../tools/peers/clients.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
-import { type KafkaShell, startKafkaShell } from '../../tools/peers/kafka-shell.ts';
-import type { Service } from '../../tools/peers/process.ts';
+import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
 import { startTidemarkCluster } from '../../tools/peers/tidemark-cluster.ts';
 import { temporaryFolder } from './daemon.ts';
 import { inTime } from './differential/peers.ts';
-import { coordinatorOf, describeGroup, MEMBER_KINDS, recordsOf, write } from './grouping.ts';
+import { coordinatorOf, GROUP_SETTINGS, type MemberKind, memberKinds, numbers, Party } from './grouping.ts';
 
-const PARTITIONS = 4;
 const COUNT = 200;
 
 const folder = temporaryFolder();
-const problem = (await needProgram('kcat')) ?? (await kafkaProblem());
-const cluster = await startTidemarkCluster(3, join(folder, 'cluster'), {
-  settings: new Map([
-    ['group.initial.rebalance.delay.ms', '0'],
-    ['num.partitions', String(PARTITIONS)],
-  ]),
-});
-const shell = problem === null ? await startKafkaShell() : null;
-const members: Service[] = [];
+const problem = await kafkaProblem();
+const kinds = (await memberKinds()).all.filter((kind) => problem === null && kind.problem === null);
+// One partition of offsets: the node that leads it coordinates all groups, and one kill is felt by all.
+const settings = new Map([...GROUP_SETTINGS, ['offsets.topic.num.partitions', '1']]);
+const cluster = await startTidemarkCluster(3, join(folder, 'cluster'), { settings });
+const shell = await startKafkaShell();
+const parties = new Map(kinds.map((kind) => [kind, new Party(kind.name, cluster.bootstrap, shell, folder)]));
 afterAll(async () => {
-  shell?.stop();
-  await Promise.all(members.map((member) => member.stop('SIGKILL')));
+  shell.stop();
+  await Promise.all([...parties.values()].flatMap(({ members }) => members.map((member) => member.stop('SIGKILL'))));
   await cluster.stop('SIGKILL');
 });
 
-function tools(): KafkaShell {
-  if (shell === null) throw new Error('the tools have not been started');
-  return shell;
+/** Does the same for the group of each client. */
+async function forAll(act: (party: Party, kind: MemberKind) => Promise<unknown>): Promise<void> {
+  await Promise.all([...parties].map(([kind, party]) => act(party, kind)));
 }
 
-async function writeMore(topic: string, from: number): Promise<void> {
-  const file = join(folder, 'more');
-  writeFileSync(file, Array.from({ length: COUNT }, (_, i) => `r${from + i}\n`).join(''));
-  await write(cluster.bootstrap, topic, file);
+function coordinatorOfAll(): Promise<number> {
+  const [first] = parties.values();
+  return inTime('a coordinator', () => coordinatorOf(shell, cluster.bootstrap, first?.group ?? ''));
 }
 
-async function settled(group: string, count: number): Promise<void> {
-  await inTime(`${count} members of ${group} to be settled`, async () => {
-    const rows = await describeGroup(tools(), cluster.bootstrap, group);
-    const owners = new Set(rows.map(({ member }) => member));
-    const isRead =
-      rows.length === PARTITIONS && rows.every(({ member, offset, end }) => member !== '' && offset === end);
-    return isRead && owners.size === count ? true : null;
-  });
-}
+let killed = 0;
 
-describe.skipIf(problem !== null)('while the node of its coordinator is killed', () => {
-  it.each(MEMBER_KINDS)('a group of $name reads on, and leaves nothing out', async ({ name, start }) => {
-    const [topic, group] = [`t-${name}`, `g-${name}`];
-    const made = ['--bootstrap-server', cluster.bootstrap, '--create', '--topic', topic];
-    expect((await tools().run('topics', made)).code).toBe(0);
-    await writeMore(topic, 0);
-    for (const _ of [1, 2]) members.push(await start(cluster.bootstrap, group, topic));
-    const [first, second] = members.slice(-2) as [Service, Service];
-    await settled(group, 2);
+const STEPS: readonly { readonly step: string; readonly begin: () => Promise<void> }[] = [
+  {
+    step: 'come together',
+    begin: () =>
+      forAll(async (party, kind) => {
+        await party.makeTopic();
+        await party.writeUpTo(COUNT);
+        for (const _ of [1, 2]) await party.join(kind);
+      }),
+  },
+  {
+    step: 'read on after the node of their coordinator was killed',
+    begin: async () => {
+      killed = await coordinatorOfAll();
+      await cluster.nodes[killed - 1]?.service.stop('SIGKILL');
+      await forAll((party) => party.writeUpTo(2 * COUNT));
+      expect(await coordinatorOfAll()).not.toBe(killed);
+    },
+  },
+  {
+    step: 'read on after it has come back',
+    begin: async () => {
+      await cluster.restart(killed);
+      await forAll((party) => party.writeUpTo(3 * COUNT));
+    },
+  },
+];
 
-    const coordinator = await inTime('a coordinator', () => coordinatorOf(tools(), cluster.bootstrap, group));
-    await cluster.nodes[coordinator - 1]?.service.stop('SIGKILL');
-    await writeMore(topic, COUNT);
-    await settled(group, 2);
-    const next = await inTime('another coordinator', () => coordinatorOf(tools(), cluster.bootstrap, group));
-    expect(next).not.toBe(coordinator);
-    await cluster.restart(coordinator);
-    await writeMore(topic, 2 * COUNT);
-    await settled(group, 2);
-    const read = new Set([...recordsOf(first), ...recordsOf(second)]);
-    expect(read.size).toBe(3 * COUNT);
-    await Promise.all([first.stop('SIGTERM'), second.stop('SIGTERM')]);
+describe.skipIf(problem !== null).each(STEPS)('two members of one client $step:', ({ begin }) => {
+  beforeAll(begin);
+  it.concurrent.each(kinds)('$name', async (kind) => {
+    const party = parties.get(kind) as Party;
+    await party.settled(2);
+    expect(party.read()).toEqual(numbers(0, party.written));
   });
 });

@@ -1,125 +1,170 @@
 /**
- * Groups of real clients on one node: they share a topic, go on where they were after the node was killed, and Kafka's
- * tools describe, reset and delete them and read the log of their offsets.
+ * Groups of real clients on one node, those of all clients side by side: they share a topic, go on where they were
+ * after the node was killed, and Kafka's tools describe, reset and delete them and read the log of their offsets.
  */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { needProgram } from '../../tools/peers/clients.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
-import { type KafkaShell, startKafkaShell } from '../../tools/peers/kafka-shell.ts';
+import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
 import { dumpFiles, runKafkaTool } from '../../tools/peers/kafka-tools.ts';
 import { freePort, type Service } from '../../tools/peers/process.ts';
 import { startTidemark, type TidemarkNode } from '../../tools/peers/tidemark.ts';
 import { partitionFiles, temporaryFolder } from './daemon.ts';
-import { inTime } from './differential/peers.ts';
-import { describeGroup, MEMBER_KINDS, recordsOf, write } from './grouping.ts';
+import {
+  describeGroup,
+  GROUP_SETTINGS,
+  type MemberKind,
+  memberKinds,
+  numbers,
+  PARTITIONS,
+  Party,
+  recordsOf,
+} from './grouping.ts';
 
-const PARTITIONS = 4;
 const COUNT = 200;
 
 const folder = temporaryFolder();
-const problem = (await needProgram('kcat')) ?? (await kafkaProblem());
+const problem = await kafkaProblem();
+const { all, mixed } = await memberKinds();
+const kinds = all.filter((kind) => problem === null && kind.problem === null);
 const port = await freePort();
 let node: TidemarkNode = await start();
-const shell = problem === null ? await startKafkaShell() : null;
-const members: Service[] = [];
+const shell = await startKafkaShell();
+const parties = new Map(kinds.map((kind) => [kind, new Party(kind.name, node.bootstrap, shell, folder)]));
+const together = new Party('mixed', node.bootstrap, shell, folder);
 afterAll(async () => {
-  shell?.stop();
+  shell.stop();
+  const members = [...parties.values(), together].flatMap((party) => party.members);
   await Promise.all([...members.map((member) => member.stop('SIGKILL')), node.service.stop('SIGKILL')]);
 });
 
 function start(): Promise<TidemarkNode> {
-  const settings = new Map([
-    ['group.initial.rebalance.delay.ms', '0'],
-    ['num.partitions', String(PARTITIONS)],
-  ]);
-  return startTidemark({ dataFolder: join(folder, 'data'), port, settings });
-}
-
-function tools(): KafkaShell {
-  if (shell === null) throw new Error('the tools have not been started');
-  return shell;
+  return startTidemark({ dataFolder: join(folder, 'data'), port, settings: GROUP_SETTINGS });
 }
 
 async function groups(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await tools().run('groups', ['--bootstrap-server', node.bootstrap, ...args]);
+  const { code, stdout, stderr } = await shell.run('groups', ['--bootstrap-server', node.bootstrap, ...args]);
   expect(code, `${stdout}${stderr}`).toBe(0);
   return stdout;
 }
 
-/** Records `r<from>` to `r<from + COUNT - 1>`. */
-async function writeMore(topic: string, from: number): Promise<void> {
-  const file = join(folder, 'more');
-  writeFileSync(file, Array.from({ length: COUNT }, (_, i) => `r${from + i}\n`).join(''));
-  await write(node.bootstrap, topic, file);
+/** Does the same for the group of each client. */
+async function forAll(act: (party: Party, kind: MemberKind) => Promise<unknown>): Promise<void> {
+  await Promise.all([...parties].map(([kind, party]) => act(party, kind)));
 }
 
-function numbers(from: number, to: number): string[] {
-  return Array.from({ length: to - from }, (_, i) => `r${from + i}`).sort();
+function partyOf(kind: MemberKind): Party {
+  return parties.get(kind) as Party;
 }
 
-/** Waits until each partition is read by one of so many members and all that was read is committed. */
-async function settled(group: string, count: number): Promise<void> {
-  await inTime(`${count} members of ${group} to be settled`, async () => {
-    const rows = await describeGroup(tools(), node.bootstrap, group);
-    const owners = new Set(rows.map(({ member }) => member));
-    const isRead =
-      rows.length === PARTITIONS && rows.every(({ member, offset, end }) => member !== '' && offset === end);
-    return isRead && owners.size === count ? true : null;
-  });
+/** What each client's group does, one after the other: how it begins for all, and what must come of it for each. */
+interface Duty {
+  readonly duty: string;
+  readonly begin: () => Promise<void>;
+  readonly check: (party: Party) => Promise<void>;
 }
 
-describe.skipIf(problem !== null)('a group', () => {
-  it.each(MEMBER_KINDS)(
-    'of $name shares a topic, and goes on after the node was killed',
-    async ({ name, start: join_ }) => {
-      const [topic, group] = [`t-${name}`, `g-${name}`];
-      await writeMore(topic, 0);
-      const first = await join_(node.bootstrap, group, topic);
-      members.push(first);
-      await settled(group, 1);
-      expect(recordsOf(first).sort()).toEqual(numbers(0, COUNT));
+/** How many records a member had read when the node was killed. */
+const readBefore = new Map<Service | undefined, number>();
 
-      const second = await join_(node.bootstrap, group, topic);
-      members.push(second);
-      await settled(group, 2);
-      await writeMore(topic, COUNT);
-      await settled(group, 2);
-      const shared = [...recordsOf(first), ...recordsOf(second)];
-      expect([...new Set(shared)].sort()).toEqual(numbers(0, 2 * COUNT));
-
-      await first.stop('SIGTERM');
-      await settled(group, 1);
+const DUTIES: readonly Duty[] = [
+  {
+    duty: 'one member reads all that is there',
+    begin: () =>
+      forAll(async (party, kind) => {
+        await party.makeTopic();
+        await party.writeUpTo(COUNT);
+        await party.join(kind);
+      }),
+    check: async (party) => {
+      await party.settled(1);
+      expect(party.members.flatMap(recordsOf).sort()).toEqual(numbers(0, COUNT));
+    },
+  },
+  {
+    duty: 'a second one comes and takes its share',
+    begin: () => forAll((party, kind) => party.join(kind)),
+    check: async (party) => {
+      await party.settled(2);
+      await party.writeUpTo(2 * COUNT);
+      await party.settled(2);
+      expect(party.read()).toEqual(numbers(0, 2 * COUNT));
+      expect(recordsOf(party.members[1] as Service).length).toBeGreaterThan(0);
+    },
+  },
+  {
+    duty: 'the first one goes',
+    begin: () => forAll((party) => party.members[0]?.stop('SIGTERM') ?? Promise.resolve()),
+    check: (party) => party.settled(1),
+  },
+  {
+    duty: 'the node is killed, and what was committed is not read again',
+    begin: async () => {
+      await forAll(async ({ members: [, second] }) => readBefore.set(second, recordsOf(second as Service).length));
       await node.service.stop('SIGKILL');
       node = await start();
-      await writeMore(topic, 2 * COUNT);
-      await settled(group, 1);
-      await second.stop('SIGTERM');
-      const all = [...recordsOf(first), ...recordsOf(second)];
-      expect([...new Set(all)].sort()).toEqual(numbers(0, 3 * COUNT));
-
-      await writeMore(topic, 3 * COUNT);
-      const third = await join_(node.bootstrap, group, topic);
-      members.push(third);
-      await settled(group, 1);
-      // It begins where the others were: nothing is read again that was committed, nothing is left out.
+      await forAll((party) => party.writeUpTo(3 * COUNT));
+    },
+    check: async (party) => {
+      await party.settled(1);
+      const second = party.members[1] as Service;
+      expect(recordsOf(second).slice(readBefore.get(second)).sort()).toEqual(numbers(2 * COUNT, 3 * COUNT));
+    },
+  },
+  {
+    duty: 'another one begins where they were',
+    begin: () =>
+      forAll(async (party, kind) => {
+        await party.members[1]?.stop('SIGTERM');
+        await party.writeUpTo(4 * COUNT);
+        await party.join(kind);
+      }),
+    check: async (party) => {
+      await party.settled(1);
+      const third = party.members[2] as Service;
       expect(recordsOf(third).sort()).toEqual(numbers(3 * COUNT, 4 * COUNT));
       await third.stop('SIGTERM');
     },
-  );
+  },
+];
 
+describe.skipIf(problem !== null).each(DUTIES)('in a group of one client $duty:', ({ begin, check }) => {
+  beforeAll(begin);
+  it.concurrent.each(kinds)('$name', (kind) => check(partyOf(kind)));
+});
+
+describe.skipIf(problem !== null)('a group of different clients', () => {
+  const sharing = mixed.filter((kind) => kind.problem === null);
+
+  it('shares a topic, whoever of them leads', async () => {
+    await together.makeTopic(sharing.length + 1);
+    for (const [i, kind] of sharing.entries()) {
+      await together.join(kind);
+      await together.writeUpTo((i + 1) * COUNT);
+    }
+    await together.settled(sharing.length);
+    // The oldest one leads: it shares out by what the others have said, and they must understand what it says.
+    for (const [i, oldest] of [...together.members].entries()) {
+      await together.writeUpTo((sharing.length + i + 1) * COUNT);
+      await together.settled(sharing.length - i);
+      expect(together.read()).toEqual(numbers(0, together.written));
+      await oldest.stop('SIGTERM');
+    }
+  });
+});
+
+describe.skipIf(problem !== null)('a group', () => {
   it("is listed, described, reset and deleted by Kafka's tools", async () => {
     const listed = await groups('--list', '--state');
-    for (const { name } of MEMBER_KINDS) expect(listed).toMatch(new RegExp(`^g-${name}\\s+Empty`, 'm'));
+    for (const { name } of kinds) expect(listed).toMatch(new RegExp(`^g-${name}\\s+Empty`, 'm'));
     expect(await groups('--list', '--type', 'consumer')).toContain('g-console-consumer-consumer');
     const [group, topic] = ['g-kcat', 't-kcat'];
     await groups('--reset-offsets', '--group', group, '--topic', topic, '--to-earliest', '--execute');
-    expect(await describeGroup(tools(), node.bootstrap, group)).toMatchObject(
+    expect(await describeGroup(shell, node.bootstrap, group)).toMatchObject(
       Array.from({ length: PARTITIONS }, () => ({ offset: 0, member: '' })),
     );
     await groups('--delete-offsets', '--group', group, '--topic', `${topic}:0`);
-    expect(await describeGroup(tools(), node.bootstrap, group)).toHaveLength(PARTITIONS - 1);
+    expect(await describeGroup(shell, node.bootstrap, group)).toHaveLength(PARTITIONS - 1);
     expect(await groups('--delete', '--group', group)).toContain('was successful');
     expect(await groups('--list')).not.toContain(group);
   });

@@ -12,7 +12,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path';
 import * as zlib from 'node:zlib';
 import { peersFolder } from './kafka-broker.ts';
-import { type Finished, fetchOrThrow, type RunOptions, run } from './process.ts';
+import { type Finished, fetchOrThrow, type RunOptions, run, type Service, serve } from './process.ts';
 
 /** What a family of clients is installed with: the folder of its sources has the name of the language. */
 type Language = 'node' | 'python' | 'go' | 'rust';
@@ -72,6 +72,8 @@ export interface Client {
   readonly problem: string | null;
   /** Runs its program with `write`, `read` or `admin` and what follows. */
   readonly run: (args: readonly string[], options?: RunOptions) => Promise<Finished>;
+  /** Starts its program with `member` and what follows. */
+  readonly serve: (args: readonly string[]) => Service;
 }
 
 const CODECS: readonly string[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd'];
@@ -110,6 +112,7 @@ export async function needClients(programs: string): Promise<Client[]> {
       readsEmptyAsNull: name === 'kafka-go',
       problem,
       run: (args, options) => run(command, [...first, ...args], { folder, environment, ...options }),
+      serve: (args) => serve(command, [...first, ...args], { folder, environment }),
     };
   });
 }

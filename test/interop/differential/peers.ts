@@ -97,8 +97,8 @@ export async function topic(peer: Peer, name: string): Promise<string> {
 }
 
 /** Asks again and again until there is something; throws an Error that says what was awaited. */
-export async function inTime<T>(what: string, ask: () => Promise<T | null>): Promise<T> {
-  const untilMs = performance.now() + PATIENCE_MS;
+export async function inTime<T>(what: string, ask: () => Promise<T | null>, patienceMs = PATIENCE_MS): Promise<T> {
+  const untilMs = performance.now() + patienceMs;
   while (performance.now() < untilMs) {
     const found = await ask();
     if (found !== null) return found;

@@ -1,11 +1,18 @@
-"""aiokafka: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC"""
+"""aiokafka: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC |
+member BOOTSTRAP TOPIC GROUP ASSIGNOR
+"""
 import asyncio
 import json
 import sys
 
+import members
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from aiokafka.errors import KafkaError
 from records import Digest, load_records
 
 mode, bootstrap, topic = sys.argv[1:4]
@@ -61,4 +68,37 @@ async def administer():
     print(json.dumps({**report, "retentionMs": values["retention.ms"], "gone": gone}))
 
 
-asyncio.run({"write": write, "read": read, "admin": administer}[mode](*sys.argv[4:]))
+ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
+}
+
+
+async def member(group, assignor):
+    consumer = AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=bootstrap,
+        group_id=group,
+        partition_assignment_strategy=[ASSIGNORS[assignor]],
+        session_timeout_ms=members.SESSION_TIMEOUT_MS,
+        heartbeat_interval_ms=members.HEARTBEAT_INTERVAL_MS,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+    )
+    ending = members.Ending()
+    await consumer.start()
+    while not ending.is_told:
+        try:
+            batches = await consumer.getmany(timeout_ms=members.POLL_MS)
+            for batch in batches.values():
+                for record in batch:
+                    members.show(record.value)
+            if batches:
+                await consumer.commit()
+        except KafkaError as error:
+            members.complain(error)
+    await consumer.stop()
+
+
+asyncio.run({"write": write, "read": read, "admin": administer, "member": member}[mode](*sys.argv[4:]))

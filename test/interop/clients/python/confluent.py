@@ -1,8 +1,11 @@
-"""confluent-kafka (librdkafka): write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC"""
+"""confluent-kafka (librdkafka): write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC |
+member BOOTSTRAP TOPIC GROUP ASSIGNOR
+"""
 import json
 import sys
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+import members
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 from records import Digest, load_records
 
@@ -58,4 +61,37 @@ def administer():
     print(json.dumps({**report, "retentionMs": configs["retention.ms"].value, "gone": gone}))
 
 
-{"write": write, "read": read, "admin": administer}[mode](*sys.argv[4:])
+def member(group, assignor):
+    classic = {
+        "partition.assignment.strategy": assignor,
+        "session.timeout.ms": members.SESSION_TIMEOUT_MS,
+        "heartbeat.interval.ms": members.HEARTBEAT_INTERVAL_MS,
+    }
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            **({"group.protocol": "consumer"} if assignor == "consumer" else classic),
+        }
+    )
+    ending = members.Ending()
+    consumer.subscribe([topic])
+    while not ending.is_told:
+        messages = consumer.consume(1000, members.POLL_MS / 1000)
+        read = [message for message in messages if message.error() is None]
+        for message in messages:
+            if message.error() is not None:
+                members.complain(message.error())
+        for message in read:
+            members.show(message.value())
+        try:
+            if read:
+                consumer.commit(asynchronous=False)
+        except KafkaException as error:
+            members.complain(error)
+    consumer.close()
+
+
+{"write": write, "read": read, "admin": administer, "member": member}[mode](*sys.argv[4:])

@@ -1,9 +1,17 @@
-"""kafka-python: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC"""
+"""kafka-python: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC |
+member BOOTSTRAP TOPIC GROUP ASSIGNOR
+"""
 import json
 import sys
 
+import members
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from kafka.errors import KafkaError
 from records import Digest, load_records
 
 mode, bootstrap, topic = sys.argv[1:4]
@@ -54,4 +62,34 @@ def administer():
     print(json.dumps({**report, "retentionMs": configs["topic"][topic]["retention.ms"]["value"], "gone": gone}))
 
 
-{"write": write, "read": read, "admin": administer}[mode](*sys.argv[4:])
+ASSIGNORS = {
+    "range": RangePartitionAssignor,
+    "roundrobin": RoundRobinPartitionAssignor,
+    "sticky": StickyPartitionAssignor,
+    "cooperative-sticky": CooperativeStickyAssignor,
+}
+
+
+def member(group, assignor):
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=bootstrap.split(","),
+        group_id=group,
+        partition_assignment_strategy=[ASSIGNORS[assignor]],
+        session_timeout_ms=members.SESSION_TIMEOUT_MS,
+        heartbeat_interval_ms=members.HEARTBEAT_INTERVAL_MS,
+        auto_commit_interval_ms=members.COMMIT_INTERVAL_MS,
+        auto_offset_reset="earliest",
+    )
+    ending = members.Ending()
+    while not ending.is_told:
+        try:
+            for batch in consumer.poll(timeout_ms=members.POLL_MS).values():
+                for record in batch:
+                    members.show(record.value)
+        except KafkaError as error:
+            members.complain(error)
+    consumer.close()
+
+
+{"write": write, "read": read, "admin": administer, "member": member}[mode](*sys.argv[4:])
