@@ -15,6 +15,7 @@ import { createKeeper, isSpoilt, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
+import { createGroupNotes, noteGroups } from './group-marks.ts';
 import { noteEnd } from './holdings.ts';
 import { checkLead } from './lead-check.ts';
 import { beginNodeChecks, checkAfterStep, createNodeChecks } from './node-checks.ts';
@@ -113,6 +114,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     keeper,
     told: new Map<string, number>(),
     elections,
+    groups: createGroupNotes(),
     witness: createWitness(),
     stalls: new Map<object, number>(),
     held: new Set<number>(),
@@ -140,6 +142,7 @@ function onStepped(run: Run, actor: Actor): void {
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
   springAmbush(world, run.troubles, actor);
+  noteGroups(run.groups, node, world.env.reached);
   if (nodes.length === 1 && !run.plan.isUnlimited) return;
   noteElections(elections, node.image, world.env.reached);
   testify(sceneOf(run), actor, lookAt(onlooker, history, actor, world.nowUs));

@@ -7,6 +7,7 @@ import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor, AnyMachine } from './actor.ts';
 import { isSpoilt, type Keeper, noteComplaints, noteDamages, noteFlips, noteRecoveries } from './damage.ts';
 import type { ElectionNotes } from './election-marks.ts';
+import type { GroupNotes } from './group-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { compareAll, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
@@ -33,6 +34,7 @@ export interface Run {
   readonly checks: readonly NodeChecks[];
   readonly onlooker: Onlooker;
   readonly elections: ElectionNotes;
+  readonly groups: GroupNotes;
   readonly keeper: Keeper;
   /** By log: until when it was told that its contract is broken. */
   readonly told: Map<string, number>;

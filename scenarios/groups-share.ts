@@ -7,7 +7,7 @@ export const GROUPS_SHARE: Scenario = {
   name: 'groups-share',
   proves: 'Members share the work, keep their place, and never own a partition twice.',
   durationMs: 40_000,
-  weight: 1,
+  weight: 3,
   workload: { ...STEADY_LOAD, partitions: [1, 6], everyMs: [100, 300], groups: SOME_GROUPS },
   settings: [...SMALL_FILES, ...QUICK_GROUPS],
   troubles: [

@@ -45,6 +45,18 @@ export const REQUIRED_MARKS: readonly string[] = [
   'raft.voter.removed',
   'broker.mend.begun',
   'broker.mend.done',
+  // Groups of both protocols go from one generation to the next, and their coordinators move and learn what they know.
+  'sim.group.rebalanced_classic',
+  'sim.group.rebalanced_consumer',
+  'sim.group.moved',
+  'sim.group.loaded',
+  'sim.group.offsets_loaded',
+  'coordinator.lost',
+  // Members stand still and are not polled, and hear of it; static ones come back.
+  'sim.consumer.frozen',
+  'member.stalled',
+  'member.unknownAtJoin',
+  'sim.group.static_returned_classic',
 ];
 
 /** Marks that a sweep without limits must reach. */
@@ -94,4 +106,14 @@ export const RARE_MARKS: readonly string[] = [
   'sim.move.cancelled',
   'sim.move.turned',
   'raft.voter.removed_leader',
+  // Zombies are fenced, in heartbeats and in commits.
+  'member.fenced',
+  'member.unknownAtHeartbeat',
+  'sim.commit.refused_UNKNOWN_MEMBER_ID',
+  'sim.commit.refused_REBALANCE_IN_PROGRESS',
+  'consumer.withdrawn',
+  'sim.group.static_returned_consumer',
+  // A coordinator looked up what an expression means, and looked again when topics came.
+  'sim.group.expression',
+  'sim.group.meaning_changed',
 ];

@@ -7,7 +7,7 @@ export const THREE_GROUPS: Scenario = {
   name: 'three-groups',
   proves: 'A coordinator that moves leaves no member stuck, no partition with two owners and no offset lost.',
   durationMs: 20_000,
-  weight: 2,
+  weight: 4,
   cluster: THREE_NODES,
   workload: { ...STEADY_LOAD_ON_THREE, partitions: [1, 5], everyMs: [100, 300], groups: SOME_GROUPS },
   settings: [...SMALL_FILES, ...SMALL_LAGS, ...QUICK_GROUPS],

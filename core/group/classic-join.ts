@@ -28,7 +28,13 @@ import {
 } from './classic-group.ts';
 import { completeIfAllJoined, prepareRebalance, rebalanceOrComplete, touch, wakeBy } from './classic-rebalance.ts';
 import { memberError } from './classic-sync.ts';
-import { distinctProtocols, generationRecord, generationSize, newGroupRecord } from './classic-written.ts';
+import {
+  distinctProtocols,
+  generationRecord,
+  generationSize,
+  newGroupRecord,
+  owesPartitions,
+} from './classic-written.ts';
 import { consumerTombstones, joinConsumerGroup } from './consumer.ts';
 import { MEMBER_ID_SINCE, newMemberId } from './member-ids.ts';
 import type { GroupCallOf, GroupWork } from './shapes.ts';
@@ -256,12 +262,13 @@ function replaceStatic(
   const former = group.members.get(formerId);
   if (former === undefined) return;
   const formerLeaderId = group.leaderId;
+  const isOwing = owesPartitions(group, former);
   const member = takePlace(work, group, former, memberId);
   touch(state, work, group, member);
   renew(work, group, member, join);
   if (group.state === 'PreparingRebalance') {
     completeIfAllJoined(state, work, group);
-  } else if (group.state === 'Stable' && selectProtocol(group) === group.protocolName && isWritable(state, group)) {
+  } else if (group.state === 'Stable' && !isOwing && isGoneOnWith(state, group)) {
     work.records.push(generationRecord(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES));
     const isLeader = group.leaderId === memberId;
     const canSkip = join.call.apiVersion >= SKIP_SINCE;
@@ -271,13 +278,15 @@ function replaceStatic(
       : { leaderId: formerLeaderId, skipsAssignment: false, namesMembers: false };
     answerJoin(work, group, member, joined(group, memberId, said));
   } else {
-    // The leader may have been told of the former member: its assignment would miss the new one. A generation that
-    // its record cannot hold is not gone on with.
+    // The leader may have been told of the former member: its assignment would miss the new one. And what the former
+    // member had yet to give up would stay without an owner: the new one does not know that it is to join again.
     prepareRebalance(state, work, group);
   }
 }
 
-function isWritable({ config }: GroupState, group: ClassicGroup): boolean {
+/** Whether the generation may stay: not where members now prefer another protocol, or where its record is too large. */
+function isGoneOnWith({ config }: GroupState, group: ClassicGroup): boolean {
+  if (selectProtocol(group) !== group.protocolName) return false;
   return generationSize(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES) <= config.recordSizeMax;
 }
 

@@ -6,12 +6,13 @@
  */
 import { Reader } from '../lib/cursor.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
-import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
+import { CONSUMER_PROTOCOL_TYPE, decodeAssignment, decodeSubscription } from '../protocol/consumer-protocol.ts';
 import type { GroupRecord } from '../protocol/group-records.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
 import {
   addMember,
   type ClassicGroup,
+  type ClassicMember,
   createClassicGroup,
   createMember,
   type MemberProtocol,
@@ -125,6 +126,27 @@ export function subscribedTopicsOf(group: ClassicGroup): ReadonlySet<string> | n
     return topics;
   } catch (error) {
     if (error instanceof ProtocolError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Whether a member of consumers said that it owns what its assignment lacks. It is to give that up and join again;
+ * until then nobody else is given it, so that the group waits for a rebalance that only this member knows of.
+ */
+export function owesPartitions(group: ClassicGroup, member: ClassicMember): boolean {
+  if (group.protocolType !== CONSUMER_PROTOCOL_TYPE) return false;
+  try {
+    const { ownedPartitions } = decodeSubscription(metadataOf(member, group.protocolName));
+    const assigned = new Map<string, ReadonlySet<number>>();
+    for (const { topic, partitions } of decodeAssignment(member.assignment).assignedPartitions) {
+      assigned.set(topic, new Set(partitions));
+    }
+    return ownedPartitions.some(({ topic, partitions }) => {
+      return partitions.some((partition) => assigned.get(topic)?.has(partition) !== true);
+    });
+  } catch (error) {
+    if (error instanceof ProtocolError) return false;
     throw error;
   }
 }

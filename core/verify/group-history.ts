@@ -11,6 +11,8 @@ export interface Holding {
   readonly member: number;
   readonly partition: number;
   readonly fromUs: number;
+  /** When the member asked what was answered last before that; -1 in the classic protocol. */
+  readonly askedUs: number;
   /** When it ended for the member itself; Infinity while it lasts. */
   toUs: number;
 }

@@ -61,7 +61,11 @@ function findTwoInGeneration(history: History, { groupId, assignments }: GroupHi
   }
 }
 
-/** Whoever comes to own what another owns, whom the coordinator still took for an owner when asked after that. */
+/**
+ * Two that own one partition, both of whom the coordinator still took for an owner when asked after the other had
+ * begun. Of the later one that may have been the very question by which it came to own it; whoever stood still, and
+ * reads an old answer, asked before.
+ */
 function findTwoAtOnce(history: History, { groupId, holdings, proofs }: GroupHistory, found: Found): void {
   const sentBy = new Map<number, number[]>();
   for (const { member, sentUs } of proofs) {
@@ -69,13 +73,17 @@ function findTwoAtOnce(history: History, { groupId, holdings, proofs }: GroupHis
     sentBy.set(member, sent);
     sent.push(sentUs);
   }
+  const isConfirmed = (of: Holding, sinceUs: number): number | undefined => {
+    if (of.askedUs > sinceUs) return of.askedUs;
+    return sentBy.get(of.member)?.find((sentUs) => sentUs > Math.max(sinceUs, of.fromUs) && sentUs < of.toUs);
+  };
   const byPartition = holdingsByPartition(holdings);
   for (const [partition, ofPartition] of byPartition) {
     for (const late of ofPartition) {
       for (const early of ofPartition) {
         if (early.member === late.member || early.fromUs > late.fromUs || early.toUs <= late.fromUs) continue;
-        const proof = sentBy.get(early.member)?.find((sentUs) => sentUs > late.fromUs && sentUs < early.toUs);
-        if (proof === undefined) continue;
+        const proof = isConfirmed(early, late.fromUs);
+        if (proof === undefined || isConfirmed(late, early.fromUs) === undefined) continue;
         const who = `member ${late.member} of ${groupId} came to own ${partitionText(history, partition)}`;
         const other = `that member ${early.member} owned, and was confirmed in when it asked at ${proof} us`;
         report(found, 'two-owners', 5, partition, `${who} at ${late.fromUs} us, ${other}`);

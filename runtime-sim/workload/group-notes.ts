@@ -6,6 +6,7 @@ import type { TopicPartitions } from '../../core/assignors/client-shapes.ts';
 import type { ConsumerEvent } from '../../core/client/consumer-options.ts';
 import type { Consumer } from '../../core/client/consumer-state.ts';
 import { whoIs } from '../../core/client/member.ts';
+import { errorName } from '../../core/protocol/errors.ts';
 import type { GroupHistory, OffsetCommit } from '../../core/verify/group-history.ts';
 import type { Observer } from './observer.ts';
 
@@ -29,12 +30,14 @@ export interface MemberNotes {
   /** The heartbeat that is out, and when it was sent; 0 for none. */
   heartbeat: number;
   heartbeatUs: number;
+  /** When the last one that the coordinator has answered was sent; -1 for none. */
+  answeredUs: number;
 }
 
 /** Another member. */
 export function beginMember(observer: Observer, group: GroupHistory): MemberNotes {
   group.members += 1;
-  const common = { heartbeat: 0, heartbeatUs: 0 };
+  const common = { heartbeat: 0, heartbeatUs: 0, answeredUs: -1 };
   return { observer, group, member: group.members, holdings: new Map(), open: [], ...common };
 }
 
@@ -68,12 +71,12 @@ export function noteAssigned(
   generation: number,
   topics: readonly TopicPartitions[],
 ): void {
-  const { observer, group, member, holdings } = notes;
+  const { observer, group, member, holdings, answeredUs: askedUs } = notes;
   const { nowUs } = observer.time;
   for (const partition of indexesOf(observer, topics)) {
     if (partition < 0) continue;
     holdings.set(partition, group.holdings.length);
-    group.holdings.push({ member, partition, fromUs: nowUs, toUs: Number.POSITIVE_INFINITY });
+    group.holdings.push({ member, partition, fromUs: nowUs, askedUs, toUs: Number.POSITIVE_INFINITY });
   }
   const { instanceId = null } = options;
   group.assignments.push({ member, instanceId, generation, atUs: nowUs, partitions: [...holdings.keys()] });
@@ -136,6 +139,7 @@ function noteHeartbeat(notes: MemberNotes, { grouped }: Consumer): void {
   const { group, member, observer } = notes;
   if (notes.heartbeat !== 0 && failures === 0 && epoch > 0 && !isOusted) {
     group.proofs.push({ member, sentUs: notes.heartbeatUs });
+    notes.answeredUs = notes.heartbeatUs;
   }
   notes.heartbeat = call;
   notes.heartbeatUs = observer.time.nowUs;
@@ -153,7 +157,8 @@ export function noteOutcome(
   });
   if (at < 0) return;
   const [ended] = notes.open.splice(at, 1);
-  const { history, time } = notes.observer;
+  const { history, time, reached } = notes.observer;
+  if (event.error !== 0) reached(`sim.commit.refused_${errorName(event.error)}`);
   for (const commit of ended?.commits ?? []) {
     const named = history.partitions[commit.partition];
     const mark = event.marks.find(({ topic, partition }) => topic === named?.topic && partition === named.partition);

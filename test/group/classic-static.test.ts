@@ -1,7 +1,8 @@
 /** Static members: known by their instance, they come back under another id without disturbing the others. */
 import { describe, expect, it } from 'vitest';
+import { encodeAssignment, encodeSubscription } from '../../core/protocol/consumer-protocol.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import { beat, bytesOf, commit, enter, join, leave, share, stateOf, sync, textOf } from './classic.ts';
+import { beat, bytesOf, commit, enter, type Joining, join, leave, share, stateOf, sync, textOf } from './classic.ts';
 import { advance, answered, awaited, type Coordinator, createCoordinator, failOver } from './coordinator.ts';
 
 /** A stable group of two static members 'i0' and 'i1', of which the first leads. */
@@ -70,6 +71,38 @@ describe('a static member', () => {
     expect(beat(coordinator, generation, ids[0] ?? '')).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
     join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0', protocols: both });
     expect(answered(back)).toMatchObject({ generationId: generation + 1, protocolName: 'sticky' });
+  });
+
+  it('that comes back before it has given up what it owned has the others join again', () => {
+    const coordinator = createCoordinator();
+    const owns = (...partitions: number[]): NonNullable<Joining['protocols']> => {
+      const ownedPartitions = [{ topic: 'orders', partitions }];
+      return [{ name: 'range', metadata: encodeSubscription({ topics: ['orders'], ownedPartitions }) }];
+    };
+    const gives = (...partitions: number[]): Uint8Array => {
+      return encodeAssignment({ assignedPartitions: [{ topic: 'orders', partitions }] });
+    };
+    const generation = 2;
+    const { ids } = settleStatic(coordinator);
+    const leading = join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0' });
+    join(coordinator, { memberId: ids[1] ?? '', groupInstanceId: 'i1', protocols: owns(0, 1) });
+    expect(answered(leading).generationId).toBe(generation);
+    const assignments = [{ memberId: ids[1] ?? '', assignment: gives(0) }];
+    sync(coordinator, generation, ids[0] ?? '', [], { assignments });
+    answered(sync(coordinator, generation, ids[1] ?? ''));
+    // It was to give up the second partition and join again, and nobody has it until then.
+    const back = join(coordinator, { groupInstanceId: 'i1', protocols: owns() });
+    expect(back.response).toBeNull();
+    expect(beat(coordinator, generation, ids[0] ?? '', 'i0')).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
+    const again = join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0' });
+    expect(answered(back).generationId).toBe(generation + 1);
+    sync(coordinator, generation + 1, ids[0] ?? '', [], {
+      assignments: [{ memberId: answered(back).memberId, assignment: gives(0, 1) }],
+    });
+    expect(answered(again).generationId).toBe(generation + 1);
+    // It owns no more than it has: its place may be taken without a rebalance.
+    const once = answered(join(coordinator, { groupInstanceId: 'i1', protocols: owns() }));
+    expect(once).toMatchObject({ errorCode: 0, generationId: generation + 1 });
   });
 
   it('fences its former self in all that it does', () => {

@@ -31,8 +31,15 @@ function found(history: History): string[] {
 }
 
 /** A member comes to own the partition; the index of its holding. */
-function own(group: GroupHistory, member: number, generation: number, fromUs: number, toUs = FOREVER): number {
-  group.holdings.push({ member, partition: 0, fromUs, toUs });
+function own(
+  group: GroupHistory,
+  member: number,
+  generation: number,
+  fromUs: number,
+  toUs = FOREVER,
+  askedUs = fromUs - 5,
+): number {
+  group.holdings.push({ member, partition: 0, fromUs, askedUs, toUs });
   group.assignments.push({ member, instanceId: null, generation, atUs: fromUs, partitions: [0] });
   return group.holdings.length - 1;
 }
@@ -91,6 +98,16 @@ describe('one owner', () => {
     group.proofs.push({ member: 1, sentUs: 290 }, { member: 1, sentUs: 510 }, { member: 2, sentUs: 400 });
     expect(found(history)).toEqual([]);
     group.proofs.push({ member: 1, sentUs: 310 });
+    expect(found(history)).toEqual(['two-owners']);
+  });
+
+  it('at a time, though whoever stood still hears late of what it was given', () => {
+    const { history, group } = scene('consumer');
+    own(group, 1, 2, 300);
+    own(group, 2, 1, 400, 500, 250);
+    group.proofs.push({ member: 2, sentUs: 250 }, { member: 1, sentUs: 410 });
+    expect(found(history)).toEqual([]);
+    group.proofs.push({ member: 2, sentUs: 450 });
     expect(found(history)).toEqual(['two-owners']);
   });
 });
