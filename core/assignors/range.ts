@@ -6,6 +6,7 @@
  * members read are cut alike, and equal partition numbers of them come to the same member: what joins them needs no
  * more. What members had before and where they run counts for nothing. Pure, no state.
  */
+import { readersByTopic } from './readers.ts';
 import { type AssignableMember, type AssignmentAnswer, type AssignmentQuestion, compareText } from './server-shapes.ts';
 
 /** Assigns by ranges. */
@@ -13,14 +14,16 @@ export function assignRange({ members, topics }: AssignmentQuestion): Assignment
   const inOrder = [...members].sort(compareMembers);
   const answer: AssignmentAnswer = new Map(inOrder.map(({ memberId }) => [memberId, new Map()]));
   const topicIds = [...topics.keys()].sort(compareText);
+  const readersOf = readersByTopic(inOrder);
   for (const topicId of topicIds) {
-    const readers = inOrder.filter((member) => member.topicIds.has(topicId));
+    const readers = readersOf.get(topicId);
     const count = topics.get(topicId)?.partitionCount ?? 0;
-    if (readers.length === 0) continue;
+    if (readers === undefined) continue;
     const each = Math.floor(count / readers.length);
     const extras = count % readers.length;
     let next = 0;
-    readers.forEach(({ memberId }, i) => {
+    readers.forEach((m, i) => {
+      const { memberId } = inOrder[m] as AssignableMember;
       const length = each + (i < extras ? 1 : 0);
       if (length > 0) answer.get(memberId)?.set(topicId, runOf(next, length));
       next += length;

@@ -4,6 +4,7 @@
  * Members and topics are numbers here, in an order of their own ids. Invariants: `counts[m]` is the number of
  * partitions that `owners` says are m's; an owner reads the topic. Lives for one assignment.
  */
+import { readersByTopic } from './readers.ts';
 import {
   type AssignableMember,
   type AssignableTopic,
@@ -38,14 +39,7 @@ export interface Board {
 /** Sets up the board, with nothing given away. */
 export function createBoard(question: AssignmentQuestion): Board {
   const members = [...question.members].sort((a, b) => compareText(a.memberId, b.memberId));
-  const readers = new Map<string, number[]>();
-  members.forEach(({ topicIds }, m) => {
-    for (const topicId of topicIds) {
-      const list = readers.get(topicId);
-      if (list === undefined) readers.set(topicId, [m]);
-      else list.push(m);
-    }
-  });
+  const readers = readersByTopic(members);
   const topics: BoardTopic[] = [];
   for (const topicId of [...question.topics.keys()].sort(compareText)) {
     const topic = question.topics.get(topicId);

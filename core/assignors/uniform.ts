@@ -8,15 +8,11 @@
  * members. Balance comes before nearness, nearness before staying. Asked again with its own answer, it answers the
  * same: whoever still had room after the second round found nothing near to take, and finds nothing the next time.
  *
- * Where members read different topics, balance to within one may be impossible: there everybody keeps what it had, the
- * rest goes to whoever has least, and single partitions are moved from one who has at least two more to one who reads
- * the topic, until no such move is left. Each move makes the sum of the squares smaller, so it ends. Pure, no state.
+ * Where members read different topics it goes another way: `uniform-level.ts`. Pure, no state.
  */
 import type { AssignmentAnswer, AssignmentQuestion } from './server-shapes.ts';
-import { answerOf, type Board, type BoardTopic, createBoard, hasRacks, isNear, NOBODY } from './uniform-board.ts';
-
-/** Rounds over all topics in search of moves, at most: it has always ended long before. */
-const ROUNDS_MAX = 1_000;
+import { answerOf, type Board, createBoard, hasRacks, isNear, NOBODY } from './uniform-board.ts';
+import { level } from './uniform-level.ts';
 
 /** What may still be given away where all read the same. */
 interface Quota {
@@ -125,68 +121,4 @@ function goRound(board: Board, quota: Quota): void {
       }
     }
   }
-}
-
-/** Where members read different topics. */
-function level(board: Board): void {
-  for (const { owners, before } of board.topics) {
-    for (let p = 0; p < owners.length; p++) {
-      const m = before[p] as number;
-      if (m !== NOBODY) give(board, owners, p, m);
-    }
-  }
-  // Topics that few read come first: their readers have no choice.
-  const fewFirst = [...board.topics].sort((a, b) => a.readers.length - b.readers.length);
-  for (const one of fewFirst) {
-    for (let p = 0; p < one.owners.length; p++) {
-      if (one.owners[p] === NOBODY) give(board, one.owners, p, leastReader(board, one, p));
-    }
-  }
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    let moves = 0;
-    for (const one of fewFirst) moves += levelTopic(board, one);
-    if (moves === 0) return;
-  }
-}
-
-function give(board: Board, owners: Int32Array, p: number, m: number): void {
-  const from = owners[p] as number;
-  if (from !== NOBODY) board.counts[from] = (board.counts[from] as number) - 1;
-  owners[p] = m;
-  board.counts[m] = (board.counts[m] as number) + 1;
-}
-
-/** The reader that has least; of several, one that is near. */
-function leastReader(board: Board, one: BoardTopic, p: number): number {
-  let least = one.readers[0] as number;
-  for (const m of one.readers) {
-    const difference = (board.counts[m] as number) - (board.counts[least] as number);
-    if (difference < 0) least = m;
-    else if (difference === 0 && !isNear(board, one, p, least) && isNear(board, one, p, m)) least = m;
-  }
-  return least;
-}
-
-/** Moves partitions of one topic while a reader has at least two fewer than one that has any. The number of moves. */
-function levelTopic(board: Board, one: BoardTopic): number {
-  const { owners, before } = one;
-  let moves = 0;
-  for (; moves < owners.length; moves++) {
-    let from = NOBODY;
-    let which = NOBODY;
-    for (let p = 0; p < owners.length; p++) {
-      const m = owners[p] as number;
-      const more = from === NOBODY ? 1 : (board.counts[m] as number) - (board.counts[from] as number);
-      // Of one member's partitions one that it did not have before goes first.
-      const isFresher = more === 0 && m === from && before[p] !== m && before[which] === m;
-      if (more <= 0 && !isFresher) continue;
-      from = m;
-      which = p;
-    }
-    if (which === NOBODY) return moves;
-    const to = leastReader(board, one, which);
-    if ((board.counts[from] as number) - (board.counts[to] as number) < 2) return moves;
-    give(board, owners, which, to);
-  }
-  return moves;
 }

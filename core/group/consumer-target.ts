@@ -19,8 +19,11 @@ import { type Draft, draftMembers, draftTarget, write } from './consumer-draft.t
 import { targetEpochRecord, targetRecord } from './consumer-records.ts';
 import { assignmentIntervalMs } from './consumer-settings.ts';
 import type { ConsumerMember } from './consumer-state.ts';
-import { namesOf } from './consumer-topics.ts';
+import { isSameList, namesOf } from './consumer-topics.ts';
 import type { GroupConfig } from './shapes.ts';
+
+/** Different lists of topics that members are compared with. */
+const LISTS_MAX = 16;
 
 const ASSIGNORS: ReadonlyMap<string, ServerAssignor> = new Map([
   ['uniform', assignUniform],
@@ -73,14 +76,23 @@ function question(draft: Draft): Question {
   const members: AssignableMember[] = [];
   const all = [...draftMembers(draft)];
   const withRacks = all.some(({ rackId }) => rackId !== null);
-  for (const member of all) {
+  const idsOf = (names: readonly string[]): ReadonlySet<string> => {
     const topicIds = new Set<string>();
-    for (const name of namesOf(draft, member)) {
+    for (const name of names) {
       const topic = topicByName(image, name);
       if (topic === undefined) continue;
       topicIds.add(topic.id);
       if (!topics.has(topic.id)) topics.set(topic.id, assignable(image, topic, withRacks));
     }
+    return topicIds;
+  };
+  const lists: { readonly names: readonly string[]; readonly topicIds: ReadonlySet<string> }[] = [];
+  for (const member of all) {
+    const names = namesOf(draft, member);
+    // Most members read the same: they share one set, which is made once.
+    const known = lists.find((one) => isSameList(one.names, names));
+    const topicIds = known?.topicIds ?? idsOf(names);
+    if (known === undefined && lists.length < LISTS_MAX) lists.push({ names, topicIds });
     const { memberId, instanceId, rackId } = member;
     members.push({ memberId, instanceId, rackId, topicIds, assigned: draftTarget(draft, memberId) });
   }

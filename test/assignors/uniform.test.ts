@@ -186,6 +186,32 @@ describe('uniform, members reading different topics', () => {
     expect(moved(before, after)).toBe(3);
   });
 
+  it('deals out many partitions to many members in far less work than one times the other, whoever had them', () => {
+    const names = (from: number, count: number) => Array.from({ length: count }, (_, i) => `t${from + i}`).join(' ');
+    const partitionsOf = (count: number, each: number) =>
+      Array.from({ length: count }, (_, i) => [`t${i}`, each] as const);
+    const cases = [
+      { topics: [['t0', 40_000] as const], subscriptions: ['t0', 't0 t1'] },
+      { topics: partitionsOf(10_000, 1), subscriptions: [names(0, 10_000), names(0, 9_999)] },
+      { topics: partitionsOf(100, 100), subscriptions: [names(0, 100), names(0, 50), names(50, 50)] },
+    ];
+    for (const { topics, subscriptions } of cases) {
+      const members = Array.from({ length: 200 }, (_, m) => [`m${m}`, subscriptions[m % subscriptions.length]]);
+      const given = asked({
+        members: Object.fromEntries(members),
+        topics: Object.fromEntries([...topics, ['t1', 1]]),
+      });
+      const all = new Map([...given.topics].map(([id, one]) => [id, [...new Array(one.partitionCount).keys()]]));
+      const question = withAnswer(given, new Map([['m0', all]]));
+      const before = process.cpuUsage();
+      const answer = assignUniform(question);
+      const { user } = process.cpuUsage(before);
+      // Ample for any machine; with each move a walk over all partitions it takes ten times that.
+      expect(user).toBeLessThan(1_000_000);
+      expect(Math.max(...sizes(answer)) - Math.min(...sizes(answer))).toBeLessThanOrEqual(1);
+    }
+  });
+
   it('for any question: whole, no single move would level it, and the same again', () => {
     fc.assert(
       fc.property(anyQuestion({ even: false }), (question) => {
