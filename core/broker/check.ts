@@ -4,9 +4,7 @@
  * which image was looked at, and how far the slices have come.
  */
 import { CONTROLLER } from '../controller/machine.ts';
-import { checkCoordinator } from '../coordination/coordinator.ts';
 import { checkQuorum } from '../coordination/quorum.ts';
-import { GROUP_MACHINE } from '../group/machine.ts';
 import { assert } from '../lib/assert.ts';
 import { checkHeap } from '../lib/heap.ts';
 import { checkLog } from '../log/log.ts';
@@ -14,6 +12,7 @@ import { mapValues } from '../metadata/sharded-map.ts';
 import { imageFromRecords, snapshotRecords } from '../metadata/snapshot.ts';
 import { checkLeader } from '../replication/leader.ts';
 import { checkPeers } from './control/peers.ts';
+import { checkHosts, checkWaitingBytes } from './groups/check-hosts.ts';
 import { checkSession } from './partitions/fetch-sessions.ts';
 import type { Node } from './state.ts';
 
@@ -42,7 +41,8 @@ export function checkNode(node: Node): void {
   assert(readingBytes === node.readingBytes, 'the budget of reads does not add up');
   assert(aheadBytes === node.aheadBytes, 'the budget of reading ahead does not add up');
   checkMetadata(node);
-  checkGroups(node);
+  checkHosts(node);
+  checkWaitingBytes(node);
   for (const session of node.sessions.byId.values()) checkSession(session);
   assert(node.recentBytes >= 0, 'the bytes of recent batches are below nothing');
   let unsentBytes = 0;
@@ -65,6 +65,7 @@ export function checkFinished(node: Node): void {
 /** Checks what follows the machines that were checked last, by owner. Costs the same however many there are. */
 export function checkSlice(node: Node): void {
   checkFinished(node);
+  checkHosts(node);
   const end = Math.min(node.checkOwner + SLICE_MACHINES, node.ids.owner);
   for (let owner = node.checkOwner + 1; owner <= end; owner++) {
     const machine = node.machines.get(owner);
@@ -96,19 +97,4 @@ function checkMetadata(node: Node): void {
   const again = imageFromRecords(snapshotRecords(image), image.provenance);
   assert(typeof again !== 'string', 'the records of a snapshot do not fit each other');
   assert(CONTROLLER.isEqual(again, image), 'the replay of a snapshot is not the image that it was taken of');
-}
-
-/** Coordinators are where their partitions are led, and what they count is what waits. */
-function checkGroups({ groups }: Node): void {
-  let waitersCount = 0;
-  for (const host of groups.hosts) {
-    const { partition, coordinator, awaiting, waiters } = host;
-    assert(partition.host === host, 'a partition of groups does not know its coordinator');
-    assert(partition.leader.epoch >= 0, 'groups are coordinated where they are not led');
-    assert(awaiting.size === coordinator.parked.size, 'answers wait that are not known');
-    assert(host.stage !== 'active' || coordinator.stage === 'active', 'a host is active before its machine');
-    checkCoordinator(coordinator, GROUP_MACHINE);
-    waitersCount += waiters.size;
-  }
-  assert(waitersCount === groups.waitersCount, 'the count of calls that wait does not add up');
 }

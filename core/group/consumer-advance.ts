@@ -23,7 +23,7 @@ import { reconcile, type SaidPartitions } from './consumer-reconcile.ts';
 import { assignmentRecord, epochRecord, memberRecord, partitionMetadataTombstone } from './consumer-records.ts';
 import { type ClassicPart, type ConsumerMember, isReconciled } from './consumer-state.ts';
 import { electedAssignor, updateTarget } from './consumer-target.ts';
-import { changeRegex, hashTopics, hasNewTopics, isSameList, namesOf, refreshRegexes } from './consumer-topics.ts';
+import { changeRegex, hashTopics, isSameList, mayHaveNewTopics, namesOf, refreshRegexes } from './consumer-topics.ts';
 import { fitBatch } from './records.ts';
 
 /**
@@ -38,10 +38,15 @@ export function advance(
   said: SaidPartitions,
 ): ConsumerMember | Refusal {
   const { group, config, work } = draft;
-  const { seenTopics } = group;
+  const { seen } = group;
   const isNew = draftMember(draft, before.memberId) === undefined;
   const isOther = isNew || !isSameSubscriber(before, after);
-  if (!isOther && !hasNewTopics(draft) && draft.epoch <= draft.targetEpoch && isReconciled(before, draft.targetEpoch)) {
+  if (
+    !isOther &&
+    !mayHaveNewTopics(draft) &&
+    draft.epoch <= draft.targetEpoch &&
+    isReconciled(before, draft.targetEpoch)
+  ) {
     return before;
   }
   if (draft.epoch >= EPOCH_MAX) return refuse(ErrorCode.UNKNOWN_SERVER_ERROR, 'The group has no epochs left.');
@@ -61,7 +66,7 @@ export function advance(
   updateTarget(draft);
   const member = approachTarget(draft, after, hasNewNames || hasNewRegex, said);
   if (fitBatch(work.records, config.recordSizeMax)) return member;
-  group.seenTopics = seenTopics;
+  group.seen = seen;
   return refuse(ErrorCode.UNKNOWN_SERVER_ERROR, 'The change of the group is larger than a batch of its log may be.');
 }
 
@@ -96,10 +101,10 @@ export function isSameClassicPart(a: ClassicPart | null, b: ClassicPart | null):
 /** Gives the group a new epoch if it `mustGrow`, or if the topics that members read are other than before. */
 function updateEpoch(draft: Draft, mustGrow: boolean): void {
   const { group, work } = draft;
-  if (!mustGrow && !hasNewTopics(draft)) return;
+  if (!mustGrow && !mayHaveNewTopics(draft)) return;
   refreshRegexes(draft);
   const hash = hashTopics(draft);
-  group.seenTopics = work.image.topics;
+  group.seen = { topics: work.image.topics, brokers: work.image.cluster.brokers };
   if (!mustGrow && hash === group.metadataHash) return;
   draft.epoch += 1;
   write(draft, epochRecord(group.groupId, draft.epoch, hash));

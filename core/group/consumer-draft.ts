@@ -150,8 +150,9 @@ export function settleDraft(state: GroupState, draft: Draft): ConsumerGroup {
     shell.timers.set(memberId, timers);
     wakeBy(state, shell, timers.sessionMs);
   }
-  shell.seenTopics = group.seenTopics;
-  shell.readTopics = group.readTopics;
+  shell.seen = group.seen;
+  shell.regexesDueMs = group.regexesDueMs;
+  shell.hashed = group.hashed;
   state.groups.set(shell.groupId, shell);
   return shell;
 }

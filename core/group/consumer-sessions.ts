@@ -8,6 +8,7 @@
 import { setDeadline } from '../lib/heap.ts';
 import { createDraft, timersOf, wakeBy } from './consumer-draft.ts';
 import { fenceMembers } from './consumer-leave.ts';
+import { sessionTimeoutMs } from './consumer-settings.ts';
 import { type ConsumerGroup, type ConsumerMember, MemberState, type MemberTimers } from './consumer-state.ts';
 import type { GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
@@ -16,11 +17,12 @@ import type { GroupState } from './state.ts';
 const FAREWELL_BYTES = 32;
 
 /** All is loaded and this node leads: sessions and rebalance time-outs begin anew. */
-export function activateConsumerGroup(state: GroupState, group: ConsumerGroup, nowMs: number): void {
+export function activateConsumerGroup(state: GroupState, { nowMs, image }: GroupWork, group: ConsumerGroup): void {
+  const sessionMs = sessionTimeoutMs(state.config, image, group.groupId);
   group.timers.clear();
   for (const member of group.members.values()) {
     const timers = timersOf(group, member.memberId);
-    timers.sessionMs = nowMs + (member.classic?.sessionTimeoutMs ?? state.config.consumer.sessionTimeoutMs);
+    timers.sessionMs = nowMs + (member.classic?.sessionTimeoutMs ?? sessionMs);
     if (member.classic === null && member.state === MemberState.UNREVOKED_PARTITIONS) {
       timers.rebalanceMs = nowMs + member.rebalanceTimeoutMs;
     }

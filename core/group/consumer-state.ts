@@ -5,8 +5,8 @@
  * anybody reads change. The target's says for which epoch of the group partitions were dealt out last. A member's says
  * which target it has come to; until it has given back what others are to have, it stays behind.
  *
- * Hard, the replay of records: all but `timers`, `seenTopics` and `readTopics`. `owners`, `staticMembers` and the
- * counts follow from the members.
+ * Hard, the replay of records: all but `timers`, `seen`, `regexesDueMs` and `hashed`. `owners`, `staticMembers` and
+ * the counts follow from the members.
  *
  * Invariants: a partition has one owner: the member that has it assigned, or has yet to give it back. It is given to
  * another only once that member has said that it let go of it, or is gone. A member's assigned and revoked partitions
@@ -14,7 +14,7 @@
  */
 import type { PartitionsByTopic } from '../assignors/server-shapes.ts';
 import type { Timed } from '../lib/heap.ts';
-import type { TopicImage, TopicsImage } from '../metadata/image.ts';
+import type { BrokerImage, TopicImage, TopicsImage } from '../metadata/image.ts';
 import type { ConsumerGroupMemberMetadataValue } from '../protocol/groups/consumer.ts';
 
 /** Kafka's numbers for where a member stands with its target. */
@@ -90,6 +90,18 @@ export interface MemberTimers {
   syncMs: number;
 }
 
+/** What of the metadata bears on groups. */
+export interface SeenMetadata {
+  readonly topics: TopicsImage;
+  readonly brokers: ReadonlyMap<number, BrokerImage>;
+}
+
+/** What went into a hash of topics, by name: each with its own hash, in which are the racks of these brokers. */
+export interface HashedTopics {
+  readonly brokers: ReadonlyMap<number, BrokerImage> | null;
+  readonly byName: ReadonlyMap<string, { readonly topic: TopicImage; readonly hash: number }>;
+}
+
 /** The group. */
 export interface ConsumerGroup extends Timed {
   readonly kind: 'consumer';
@@ -116,10 +128,11 @@ export interface ConsumerGroup extends Timed {
 
   /** By member id. */
   readonly timers: Map<string, MemberTimers>;
-  /** The topics against which hash and expressions were last looked at; null: not since the group was loaded. */
-  seenTopics: TopicsImage | null;
-  /** What went into the hash, by name of topic. */
-  readTopics: ReadonlyMap<string, { readonly topic: TopicImage; readonly hash: number }>;
+  /** The metadata against which hash and expressions were last looked at; null: not since the group was loaded. */
+  seen: SeenMetadata | null;
+  /** When what expressions mean is looked up anew whatever changed, `nowMs`; Infinity: they were not looked up yet. */
+  regexesDueMs: number;
+  hashed: HashedTopics;
 }
 
 /** Of a group without members. A member's is never 0 for long, which would mean that it joins. */
@@ -144,8 +157,9 @@ export function createConsumerGroup(groupId: string): ConsumerGroup {
     owners: new Map(),
     classicCount: 0,
     timers: new Map(),
-    seenTopics: null,
-    readTopics: new Map(),
+    seen: null,
+    regexesDueMs: Number.POSITIVE_INFINITY,
+    hashed: { brokers: null, byName: new Map() },
   };
 }
 

@@ -2,15 +2,16 @@
  * What members of a consumer group read: names and expressions, and whether anything of the topics has changed.
  *
  * The metadata that every node has is immutable, so whether a topic changed is seen by comparing references, and a
- * heartbeat while nothing changes costs one comparison. Where something changed, the topics that members read are
+ * heartbeat while nothing changes costs two comparisons. Where something changed, the topics that members read are
  * hashed: id, name, number of partitions, and the racks of their replicas. Another hash than the one that the last
- * epoch was made with means a new epoch. A topic whose leaders or in-sync sets move has the same hash.
+ * epoch was made with means a new epoch. A topic whose leaders or in-sync sets move has the same hash. Brokers that
+ * come, go or restart are of interest only for their racks: few as they are, these are compared one by one.
  *
  * An expression means the topics whose whole name it matches; internal ones are matched too, as in Kafka. It is looked
- * up when it is new, and again when topics came or went, for the names that did. What it means is a record, so that a
- * coordinator that was just loaded deals out as the one before it.
+ * up when it is new, and again when topics came or went, for the names that did; and once in a long while for all
+ * names. What it means is a record, so that a coordinator that was just loaded deals out as the one before it.
  */
-import type { MetadataImage, TopicImage, TopicsImage } from '../metadata/image.ts';
+import type { BrokerImage, MetadataImage, TopicImage, TopicsImage } from '../metadata/image.ts';
 import { topicByName } from '../metadata/image.ts';
 import type { ShardedMap } from '../metadata/sharded-map.ts';
 import { mapEntries } from '../metadata/sharded-map.ts';
@@ -22,9 +23,27 @@ import type { ConsumerMember, ResolvedRegex } from './consumer-state.ts';
 /** Characters of an expression, at most. */
 const REGEX_LENGTH_MAX = 1_000;
 
-/** Whether anything that bears on what topics there are is other than when the group was last looked at. */
-export function hasNewTopics({ group, work }: Draft): boolean {
-  return group.seenTopics !== work.image.topics;
+/** Whether topics or racks are other than when the group was last looked at, or its expressions are due again. */
+export function mayHaveNewTopics({ group, work }: Draft): boolean {
+  const { seen } = group;
+  if (seen === null || seen.topics !== work.image.topics || group.regexesDueMs <= work.nowMs) return true;
+  const { brokers } = work.image.cluster;
+  if (seen.brokers === brokers) return false;
+  if (!hasSameRacks(seen.brokers, brokers)) return true;
+  group.seen = { topics: seen.topics, brokers };
+  return false;
+}
+
+type Brokers = ReadonlyMap<number, BrokerImage>;
+
+function hasSameRacks(a: Brokers, b: Brokers): boolean {
+  if (a === b) return true;
+  if (a.size !== b.size) return false;
+  for (const { id, rack } of b.values()) {
+    const other = a.get(id);
+    if (other === undefined || other.rack !== rack) return false;
+  }
+  return true;
 }
 
 /** The names that a member reads. */
@@ -52,17 +71,20 @@ function namesOfAll(draft: Draft): string[] {
 /** The hash of what members read, by which a change is noticed: an integer of 53 bits, 0 for no topics at all. */
 export function hashTopics(draft: Draft): number {
   const { group, work } = draft;
+  const { brokers } = work.image.cluster;
+  const known =
+    group.hashed.brokers !== null && hasSameRacks(group.hashed.brokers, brokers) ? group.hashed.byName : null;
   const read = new Map<string, { readonly topic: TopicImage; readonly hash: number }>();
   let [high, low] = SEED;
   for (const name of namesOfAll(draft)) {
     const topic = topicByName(work.image, name);
     if (topic === undefined) continue;
-    const before = group.readTopics.get(name);
+    const before = known?.get(name);
     const hash = before?.topic === topic ? before.hash : hashOf(work.image, topic);
     read.set(name, { topic, hash });
     [high, low] = mix(high, low, String(hash));
   }
-  group.readTopics = read;
+  group.hashed = { brokers, byName: read };
   return read.size === 0 ? 0 : joined(high, low);
 }
 
@@ -127,21 +149,30 @@ export function dropUnusedRegexes(draft: Draft): void {
   }
 }
 
-/** Topics came or went: looks up every expression anew. */
+/** Topics came or went, or it is time: looks up every expression anew. */
 export function refreshRegexes(draft: Draft): void {
-  const { group, work } = draft;
-  if (group.regexes.size === 0 || group.seenTopics?.idByName === work.image.topics.idByName) return;
+  const { group, work, config } = draft;
+  const isDue = group.regexesDueMs <= work.nowMs;
+  const hasSameNames = group.seen?.topics.idByName === work.image.topics.idByName;
+  const isWhole = isDue || group.seen === null;
+  if (isWhole) {
+    const isAny = group.regexes.size > 0 || draft.regexes.size > 0;
+    group.regexesDueMs = isAny ? work.nowMs + config.consumer.regexRefreshIntervalMs : Number.POSITIVE_INFINITY;
+  }
+  if (hasSameNames && !isDue) return;
   for (const [regex, before] of group.regexes) {
     if (draft.regexes.has(regex)) continue;
-    const resolved = lookUp(draft, regex, before);
+    const resolved = lookUp(draft, regex, isWhole ? null : before);
     if (resolved === null || isSameList(resolved.topics, before.topics)) continue;
     putRegex(draft, regex, resolved);
   }
 }
 
 function putRegex(draft: Draft, regex: string, resolved: ResolvedRegex): void {
+  const { group, work, config } = draft;
+  group.regexesDueMs = Math.min(group.regexesDueMs, work.nowMs + config.consumer.regexRefreshIntervalMs);
   draft.regexes.set(regex, resolved);
-  write(draft, regexRecord(draft.group.groupId, regex, resolved));
+  write(draft, regexRecord(group.groupId, regex, resolved));
 }
 
 function dropRegex(draft: Draft, regex: string): void {
@@ -155,7 +186,7 @@ function lookUp({ group, work }: Draft, regex: string, before: ResolvedRegex | n
   const matches = work.compilePattern(regex);
   if (matches === null) return null;
   const { topics, provenance } = work.image;
-  const seen = before === null ? null : group.seenTopics;
+  const seen = before === null ? null : (group.seen?.topics ?? null);
   const found =
     seen === null || before === null
       ? [...mapEntries(topics.idByName)].map(([name]) => name).filter(matches)

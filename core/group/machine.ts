@@ -8,7 +8,6 @@
  */
 import type { ActivateContext, Activation, Decision, HandleContext, Machine } from '../coordination/machine.ts';
 import { earliestMs, takeDue } from '../lib/heap.ts';
-import { EMPTY_IMAGE } from '../metadata/image.ts';
 import type { GroupRecord } from '../protocol/group-records.ts';
 import { deleteGroup, describeGroup, listGroups } from './admin.ts';
 import { joinGroup } from './classic-join.ts';
@@ -50,6 +49,7 @@ export const GROUP_MACHINE: Machine<GroupShapes> = {
   decode: decodeRecord,
   view: () => 'groups',
   snapshot: () => ({ records: [], next: -1 }),
+  // A view says nothing of the state, to be taken at no cost.
   isEqual: () => true,
 };
 
@@ -59,14 +59,15 @@ export function groupDeadlineMs(state: GroupState): number {
 }
 
 function activate(state: GroupState, context: ActivateContext<GroupShapes>): Activation<GroupShapes> {
-  const { config, nowMs } = context;
+  const { nowMs } = context;
+  const { config, image } = context.config;
   state.config = config;
   state.expiryDeadlineMs = nowMs + config.offsetsRetentionCheckIntervalMs;
   const work: GroupWork = {
     nowMs,
     wallMs: -1,
     uuid: '',
-    image: EMPTY_IMAGE,
+    image,
     compilePattern: () => null,
     records: [],
     answers: [],
@@ -74,7 +75,7 @@ function activate(state: GroupState, context: ActivateContext<GroupShapes>): Act
   };
   for (const [groupId, group] of state.groups) {
     if (group.kind === 'consumer') {
-      activateConsumerGroup(state, group, nowMs);
+      activateConsumerGroup(state, work, group);
     } else if (group.written !== null) {
       const live = groupFromRecord(groupId, group.written);
       state.groups.set(groupId, live);
@@ -142,9 +143,8 @@ function dispatch(state: GroupState, work: GroupWork, waiter: number, call: Grou
       work.answers.push({ waiter, body });
       break;
     }
-    case 'imageChanged':
-      // Groups that read what has changed see it at their next heartbeat, by the image that comes with it.
-      forgetTopics(state, work, call.deletedTopics);
+    case 'topicsDeleted':
+      forgetTopics(state, work, call.topics);
       break;
     default:
       tick(state, work);
@@ -163,7 +163,6 @@ function tick(state: GroupState, work: GroupWork): void {
   }
   // What expires may be split over batches, what became of a group may not.
   if (work.records.length === 0 && state.expiryDeadlineMs <= work.nowMs) {
-    work.isAtomic = false;
     expireOffsets(state, work);
   }
 }

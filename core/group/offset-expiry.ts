@@ -6,63 +6,55 @@
  * so do those of a group that only keeps offsets; while a group rebalances nothing ages. A round looks at a bounded
  * number of groups and offsets a tick, so that none of them takes long. A crash forgets the round.
  */
-import { topicByName } from '../metadata/image.ts';
+import { ZERO_UUID } from '../lib/uuid.ts';
+import { topicById, topicByName } from '../metadata/image.ts';
 import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import type { GroupRecord } from '../protocol/group-records.ts';
 import { consumerTombstones } from './consumer.ts';
-import { isOf, readsOf } from './offset-fetch.ts';
+import { readsOf } from './offset-fetch.ts';
 import { tombstone } from './records.ts';
 import type { DeletedTopics, GroupWork } from './shapes.ts';
 import type { CommittedOffset, Group, GroupState } from './state.ts';
 
 /** Offsets and groups that one tick looks at, about. */
 const LOOKS_MAX = 2_000;
+/** Topics that went whose ids are kept for the next round; of more the image tells. */
+const DELETED_MAX = 10_000;
 
-/** Removes offsets of topics that are gone, from all groups. */
+/** Topics are gone, and with them their offsets, in all groups: a round begins, at once or after the one under way. */
 export function forgetTopics(state: GroupState, work: GroupWork, topics: DeletedTopics): void {
-  work.isAtomic = false;
-  if (topics === null) {
-    forgetMissing(state, work);
-    return;
-  }
-  for (const { name, id } of topics) {
-    for (const [groupId, offsets] of state.offsets) {
-      for (const [partition, offset] of offsets.get(name) ?? []) {
-        // A newer topic of the name may have offsets before we hear of the end of the older one.
-        if (!isOf(offset, id)) continue;
-        work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition }));
-      }
-    }
-  }
-}
-
-/** Removes offsets of topics that the image does not have. */
-function forgetMissing({ offsets: all }: GroupState, work: GroupWork): void {
-  for (const [groupId, topics] of all) {
-    for (const [name, offsets] of topics) {
-      const id = topicByName(work.image, name)?.id;
-      for (const [partition, offset] of offsets) {
-        if (id !== undefined && isOf(offset, id)) continue;
-        work.records.push(tombstone('OffsetCommit', { group: groupId, topic: name, partition }));
-      }
-    }
-  }
+  const isFew = topics !== null && state.deletedTopics.length + topics.length <= DELETED_MAX;
+  if (isFew) for (const topic of topics) state.deletedTopics.push(topic);
+  state.isRoundDue = true;
+  if (state.expiring.length === 0) expireOffsets(state, work);
 }
 
 /** The time of expiry has come: begins a round or goes on with it. */
 export function expireOffsets(state: GroupState, work: GroupWork): void {
-  if (state.expiring.length === 0) {
-    for (const groupId of state.groups.keys()) state.expiring.push(groupId);
-    state.expiring.reverse();
-  }
+  work.isAtomic = false;
+  if (state.expiring.length === 0) beginRound(state);
   let looks = 0;
   for (let groupId = state.expiring.pop(); groupId !== undefined; groupId = state.expiring.pop()) {
     const group = state.groups.get(groupId);
     if (group !== undefined) looks += expireGroup(state, work, group);
     if (looks >= LOOKS_MAX) break;
   }
-  const intervalMs = state.expiring.length > 0 ? 0 : state.config.offsetsRetentionCheckIntervalMs;
+  const isMoreDue = state.expiring.length > 0 || state.isRoundDue;
+  const intervalMs = isMoreDue ? 0 : state.config.offsetsRetentionCheckIntervalMs;
   state.expiryDeadlineMs = work.nowMs + intervalMs;
+}
+
+function beginRound(state: GroupState): void {
+  const { groups, expiring, deletedTopics, goneTopics } = state;
+  state.isRoundDue = false;
+  for (const groupId of groups.keys()) expiring.push(groupId);
+  expiring.reverse();
+  goneTopics.clear();
+  for (const { name, id } of deletedTopics.splice(0)) {
+    const ids = goneTopics.get(name);
+    if (ids === undefined) goneTopics.set(name, new Set([id]));
+    else ids.add(id);
+  }
 }
 
 /** Expires offsets of a group, and the group if it has none left and no members. How much was looked at. */
@@ -75,7 +67,7 @@ function expireGroup(state: GroupState, work: GroupWork, group: Group): number {
     const isRead = reads(topic);
     for (const [partition, offset] of partitions) {
       looks += 1;
-      if (!isRead && isExpired(state, work, group, offset)) {
+      if (isOfGone(state, work, topic, offset) || (!isRead && isExpired(state, work, group, offset))) {
         work.records.push(tombstone('OffsetCommit', { group: groupId, topic, partition }));
       } else {
         isAnyLeft = true;
@@ -84,6 +76,17 @@ function expireGroup(state: GroupState, work: GroupWork, group: Group): number {
   }
   if (!isAnyLeft && isDeletable(group)) work.records.push(...groupTombstones(group));
   return looks;
+}
+
+/**
+ * Whether an offset is of a topic that is gone. The coordinator is told of those that go while it is here. Of others
+ * the metadata tells: a coordinator knows of every topic for which one before it took a commit.
+ */
+function isOfGone({ goneTopics }: GroupState, { image }: GroupWork, topic: string, offset: CommittedOffset): boolean {
+  const { topicId } = offset;
+  if (topicId === ZERO_UUID) return goneTopics.has(topic) || topicByName(image, topic) === undefined;
+  // A newer topic of the name may have offsets before we hear of the end of the older one.
+  return topicById(image, topicId) === undefined || goneTopics.get(topic)?.has(topicId) === true;
 }
 
 /** Nobody is in the group, and nobody was given an id to come with. */

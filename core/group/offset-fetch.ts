@@ -2,7 +2,8 @@
  * OffsetFetch and OffsetDelete.
  *
  * A group that is not there has no offsets, which is no error. Nothing is fetched that is not committed: the answer
- * waits for what it may have seen. So nothing here is ever unstable, until there are transactions.
+ * waits for what it may have seen. So nothing here is ever unstable, until there are transactions. An offset that was
+ * committed for a topic which is gone is not told for a newer one of its name, also to those who ask by name.
  */
 import { ZERO_UUID } from '../lib/uuid.ts';
 import { topicById, topicByName } from '../metadata/image.ts';
@@ -46,11 +47,12 @@ function namedTopics(
 ): FetchedTopic[] {
   const { groupId, topics } = call.body;
   return (topics ?? []).map(({ name, topicId, partitionIndexes }) => {
-    const known = hasIds ? topicById(work.image, topicId)?.name : name;
+    const topic = hasIds ? topicById(work.image, topicId) : topicByName(work.image, name);
+    const known = hasIds ? topic?.name : name;
     const partitions = partitionIndexes.map((partition) => {
       if (known === undefined) return nothing(partition, ErrorCode.UNKNOWN_TOPIC_ID);
       const offset = committedOffset(state, groupId, known, partition);
-      const isThere = offset !== undefined && (!hasIds || isOf(offset, topicId));
+      const isThere = offset !== undefined && isOf(offset, topic?.id);
       return isThere ? fetched(partition, offset) : nothing(partition, ErrorCode.NONE);
     });
     return { name, topicId, partitions };
@@ -60,19 +62,23 @@ function namedTopics(
 function allTopics(state: GroupState, work: GroupWork, groupId: string, hasIds: boolean): FetchedTopic[] {
   const topics: FetchedTopic[] = [];
   for (const [name, partitions] of state.offsets.get(groupId) ?? []) {
-    const topicId = hasIds ? topicByName(work.image, name)?.id : ZERO_UUID;
-    // There is no way to name a topic that is gone.
-    if (topicId === undefined) continue;
-    const own = [...partitions].filter(([, offset]) => !hasIds || isOf(offset, topicId));
+    const topicId = topicByName(work.image, name)?.id;
+    // There is no way to name the id of a topic that is gone.
+    if (topicId === undefined && hasIds) continue;
+    const own = [...partitions].filter(([, offset]) => isOf(offset, topicId));
     if (own.length === 0) continue;
-    topics.push({ name, topicId, partitions: own.map(([partition, offset]) => fetched(partition, offset)) });
+    topics.push({
+      name,
+      topicId: hasIds && topicId !== undefined ? topicId : ZERO_UUID,
+      partitions: own.map(([partition, offset]) => fetched(partition, offset)),
+    });
   }
   return topics;
 }
 
-/** Whether an offset was committed for this topic, and not for an older one of its name. */
-export function isOf(offset: CommittedOffset, topicId: string): boolean {
-  return offset.topicId === ZERO_UUID || offset.topicId === topicId;
+/** Whether an offset is not of an older topic than the one of this id, which has its name now; undefined: none has. */
+function isOf(offset: CommittedOffset, topicId: string | undefined): boolean {
+  return topicId === undefined || offset.topicId === ZERO_UUID || offset.topicId === topicId;
 }
 
 function fetched(partitionIndex: number, offset: CommittedOffset): FetchedPartition {

@@ -91,7 +91,8 @@ function replayLegacyOffset(state: GroupState, { key, value }: GroupRecordOf<'Le
   });
 }
 
-function setOffset(
+/** Puts an offset in its place, and makes a group for it where there is none. Of replay alone. */
+export function setOffset(
   state: GroupState,
   groupId: string,
   topic: string,
@@ -109,7 +110,8 @@ function setOffset(
   else partitions.set(partition, offset);
 }
 
-function dropOffset(state: GroupState, groupId: string, topic: string, partition: number): void {
+/** Takes an offset out, if it is there. Of replay alone. */
+export function dropOffset(state: GroupState, groupId: string, topic: string, partition: number): void {
   const topics = state.offsets.get(groupId);
   const partitions = topics?.get(topic);
   if (topics === undefined || partitions === undefined) return;

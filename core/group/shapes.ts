@@ -12,7 +12,7 @@
  *   fails.
  * - Whoever waits has a `waiter` of its own. When the machine is dropped, each that has no answer yet gets
  *   NOT_COORDINATOR from the host. An answer for a waiter that the host does not know any more is dropped.
- * - It sends a call `tick` at `groupDeadlineMs` (machine.ts), and `imageChanged` when topics came, went or changed.
+ * - It sends a call `tick` at `groupDeadlineMs` (machine.ts), and `topicsDeleted` when topics went.
  */
 import type { MetadataImage } from '../metadata/image.ts';
 import type { GroupRecord, KeyedBytes } from '../protocol/group-records.ts';
@@ -107,8 +107,8 @@ export type GroupCall =
   | ({ readonly kind: 'consumerGroupHeartbeat'; readonly body: ConsumerGroupHeartbeatRequest } & Client)
   /** One group of ConsumerGroupDescribe. */
   | ({ readonly kind: 'consumerGroupDescribe'; readonly body: { readonly groupId: string } } & Client)
-  /** Topics came or went, or have other partitions or racks than before: nobody waits. */
-  | { readonly kind: 'imageChanged'; readonly deletedTopics: DeletedTopics }
+  /** Topics went: nobody waits. */
+  | { readonly kind: 'topicsDeleted'; readonly topics: DeletedTopics }
   /** `groupDeadlineMs` has come, or might have: nobody waits. */
   | { readonly kind: 'tick' };
 
@@ -177,9 +177,16 @@ export interface GroupWork {
   isAtomic: boolean;
 }
 
+/** What a coordinator that becomes active goes by. */
+export interface GroupBeginning {
+  readonly config: GroupConfig;
+  /** Of the moment: groups may have settings of their own. */
+  readonly image: MetadataImage;
+}
+
 /** The types of the machine. */
 export interface GroupShapes {
-  readonly config: GroupConfig;
+  readonly config: GroupBeginning;
   readonly state: GroupState;
   /** The state without sessions and timers. */
   readonly loading: GroupState;

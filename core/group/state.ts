@@ -46,6 +46,10 @@ export interface GroupState {
   expiryDeadlineMs: number;
   /** Groups whose offsets are still to be looked at in this round of expiry. */
   readonly expiring: string[];
+  /** Topics went: another round follows. They are in `deletedTopics`, or too many; this one's are by name, with ids. */
+  isRoundDue: boolean;
+  readonly deletedTopics: { readonly name: string; readonly id: string }[];
+  readonly goneTopics: Map<string, Set<string>>;
   /**
    * Soft parts for classic groups that the records of this very call are about to create (a downgrade): replay of a
    * GroupMetadata record takes them up instead of making the group from the record alone. Empty between calls.
@@ -62,6 +66,9 @@ export function createGroupState(config: GroupConfig): GroupState {
     deadlines: createHeap(),
     expiryDeadlineMs: Number.POSITIVE_INFINITY,
     expiring: [],
+    isRoundDue: false,
+    deletedTopics: [],
+    goneTopics: new Map(),
     downgraded: new Map(),
   };
 }
@@ -97,9 +104,51 @@ export function checkGroups(state: GroupState): void {
   for (const groupId of state.offsets.keys()) assert(state.groups.has(groupId), 'offsets belong to a group');
   for (const [groupId, group] of state.groups) {
     assert(group.groupId === groupId, 'a group is known by its id');
-    if (group.kind === 'classic') checkClassicGroup(group);
-    else checkConsumerGroup(group);
+    checkGroup(group);
   }
+}
+
+/**
+ * The same of a state that may be large, a portion at a time: all where about `looksMax` members and partitions are all
+ * there are, else groups that wait for something, from a place among them on. Where to go on.
+ */
+export function checkSomeGroups(state: GroupState, from: number, looksMax: number): number {
+  if (isSmall(state, looksMax)) {
+    checkGroups(state);
+    return 0;
+  }
+  const { items } = state.deadlines;
+  let at = from < items.length ? from : 0;
+  for (let looks = 0; looks < looksMax && at < items.length; at++) {
+    const group = items[at];
+    assert(group !== undefined, 'the places of groups that wait have no gaps');
+    assert(state.groups.get(group.groupId) === group, 'a group that waits is one that is known');
+    assert(group.heapIndex === at, 'a group that waits knows its place');
+    checkGroup(group);
+    looks += sizeOf(group);
+  }
+  return at;
+}
+
+function checkGroup(group: Group): void {
+  if (group.kind === 'classic') checkClassicGroup(group);
+  else checkConsumerGroup(group);
+}
+
+/** What a check of the group looks at. */
+function sizeOf(group: Group): number {
+  let size = 1 + group.members.size;
+  if (group.kind === 'consumer') for (const partitions of group.owners.values()) size += partitions.size;
+  return size;
+}
+
+function isSmall({ groups }: GroupState, looksMax: number): boolean {
+  let looks = 0;
+  for (const group of groups.values()) {
+    looks += sizeOf(group);
+    if (looks > looksMax) return false;
+  }
+  return true;
 }
 
 /** Whether two states hold the same by their records; groups that no record tells of do not count. */

@@ -41,6 +41,24 @@ export function uuidFromBytes(bytes: Uint8Array, position: number): string {
   return String.fromCharCode.apply(null, scratch);
 }
 
+/** Uuids that were read lately: a power of two. */
+const KNOWN_SLOTS = 256;
+const knownBytes = new Uint8Array(KNOWN_SLOTS * UUID_BYTES);
+const knownTexts: string[] = new Array<string>(KNOWN_SLOTS).fill(ZERO_UUID);
+
+/** The same as `uuidFromBytes`; one of a few that come again and again is not made anew. */
+export function uuidOf(bytes: Uint8Array, position: number): string {
+  const slot = ((bytes[position] as number) + 31 * (bytes[position + 15] as number)) & (KNOWN_SLOTS - 1);
+  const from = slot * UUID_BYTES;
+  let isKnown = true;
+  for (let i = 0; i < UUID_BYTES && isKnown; i++) isKnown = knownBytes[from + i] === bytes[position + i];
+  if (isKnown) return knownTexts[slot] as string;
+  const text = uuidFromBytes(bytes, position);
+  for (let i = 0; i < UUID_BYTES; i++) knownBytes[from + i] = bytes[position + i] as number;
+  knownTexts[slot] = text;
+  return text;
+}
+
 /** Writes the 16 bytes of `uuid` at `position`; throws ProtocolError unless `isUuid(uuid)`. */
 export function uuidToBytes(uuid: string, bytes: Uint8Array, position: number): void {
   if (uuid === ZERO_UUID) {

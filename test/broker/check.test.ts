@@ -1,6 +1,7 @@
 /** The checks of a large node: what is broken is found within one turn, and no check looks at everything. */
 import { describe, expect, it } from 'vitest';
 import { checkNode, checkSlice } from '../../core/broker/check.ts';
+import { GROUP_KEY, hostsOf, joinBody, withTopic } from './grouping.ts';
 import { ToyWorld } from './toy-world.ts';
 
 describe('the check of a slice', () => {
@@ -23,5 +24,38 @@ describe('the check of a slice', () => {
       }
     }
     expect(found).toBe(2);
+  });
+});
+
+describe('the check of a node', () => {
+  /** A node with a group that has one member, whose coordinator it hosts. */
+  function withMember() {
+    const { world, client } = withTopic();
+    world.send(client, GROUP_KEY.joinGroup, 2, joinBody('g'));
+    world.pass(5);
+    expect(world.take(client, GROUP_KEY.joinGroup, 2).errorCode).toBe(0);
+    for (const { coordinator } of hostsOf(world.node)) {
+      const group = coordinator.state?.groups.get('g');
+      if (group?.kind === 'classic') return { world, client, group };
+    }
+    throw new Error('the group is hosted');
+  }
+
+  it('sees into groups, and so does that of a slice', () => {
+    const { world, group } = withMember();
+    checkNode(world.node);
+    group.heldBytes += 1;
+    expect(() => checkNode(world.node)).toThrow('what members say of themselves is counted');
+    expect(() => checkSlice(world.node)).toThrow('what members say of themselves is counted');
+  });
+
+  it('counts what waits for other members', () => {
+    const { world, client } = withMember();
+    // Its second member waits for the first to join again.
+    world.send(client, GROUP_KEY.joinGroup, 2, joinBody('g'));
+    expect(world.node.groups.waitingBytes).toBeGreaterThan(0);
+    checkNode(world.node);
+    world.node.groups.waitingBytes += 1;
+    expect(() => checkNode(world.node)).toThrow('what waits for other members does not add up');
   });
 });

@@ -218,10 +218,10 @@ describe('a coordinator that loads', () => {
       world.node,
       Array.from({ length: 1_000 }, (_, i) => gone(`many-${i}`)),
     );
-    expect(host).toMatchObject({ deletedTopics: null, isImageDue: true });
+    expect(host).toMatchObject({ deletedTopics: null });
     world.releaseReads();
     world.pass(50);
-    expect(host).toMatchObject({ deletedTopics: [], isImageDue: false, stage: 'active' });
+    expect(host).toMatchObject({ deletedTopics: [], stage: 'active' });
     expect(fetchAll(world, world.connect(), 'g')).toEqual(new Map([['orders-0', 5]]));
   });
 

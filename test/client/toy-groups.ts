@@ -93,13 +93,13 @@ export function topicsChanged(toy: Toy): void {
   const records = [...toy.up].map((id) => brokerRecordOf(id + 1, 1));
   for (const [name, { id, partitions }] of toy.topics)
     records.push(...topicRecordsOf(name, id, partitions.length, [1]));
-  const deletedTopics = [...groups.topics]
+  const gone = [...groups.topics]
     .filter(([name, id]) => toy.topics.get(name)?.id !== id)
     .map(([name, id]) => ({ name, id }));
   groups.topics = new Map([...toy.topics].map(([name, { id }]) => [name, id]));
   groups.coordinator.image = imageOf(records);
   moveTime(toy, groups);
-  call(groups.coordinator, -1, { kind: 'imageChanged', deletedTopics });
+  if (gone.length > 0) call(groups.coordinator, -1, { kind: 'topicsDeleted', topics: gone });
   handOut(groups);
 }
 

@@ -5,7 +5,7 @@ import { metadataRecord } from '../../core/metadata/records.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { brokerRecordOf, idOf, imageOf, topicRecordsOf } from '../metadata/cluster.ts';
 import { beat, describeIt, joinAs, pulse, say, settleAll } from './consumers.ts';
-import { type Coordinator, createCoordinator, failOver, TOPICS } from './coordinator.ts';
+import { advance, type Coordinator, createCoordinator, failOver, TOPICS } from './coordinator.ts';
 
 function make(coordinator: Coordinator, name: string, partitions: number, id = 50): void {
   coordinator.image = imageOf(topicRecordsOf(name, idOf(id), partitions, [1]), coordinator.image);
@@ -118,6 +118,32 @@ describe('an expression', () => {
     );
   });
 
+  it('is looked up anew, whole, once in its interval, and written only where it means something else', () => {
+    const coordinator = createCoordinator();
+    const a = joinAs(coordinator, 'a', { topics: ['payments'] });
+    beat(coordinator, a, { subscribedTopicRegex: 'o.*' });
+    settleAll(coordinator, [a]);
+    const group = coordinator.state.groups.get('g');
+    const resolved = group?.kind === 'consumer' ? group.regexes.get('o.*') : undefined;
+    // As if a name had escaped it when the topic came.
+    if (group?.kind === 'consumer' && resolved !== undefined) group.regexes.set('o.*', { ...resolved, topics: [] });
+    coordinator.checksReplay = false;
+    const { regexRefreshIntervalMs } = coordinator.config.consumer;
+    for (let atMs = 0; atMs < regexRefreshIntervalMs; atMs += 30_000) {
+      expect(group?.kind === 'consumer' ? group.regexes.get('o.*')?.topics : null).toEqual([]);
+      advance(coordinator, 30_000);
+      pulse(coordinator, a);
+    }
+    expect(group?.kind === 'consumer' ? group.regexes.get('o.*')?.topics : null).toEqual(['orders']);
+    settleAll(coordinator, [a]);
+    const written = coordinator.log.length;
+    for (let atMs = 0; atMs < 2 * regexRefreshIntervalMs; atMs += 30_000) {
+      advance(coordinator, 30_000);
+      pulse(coordinator, a);
+    }
+    expect(coordinator.log).toHaveLength(written);
+  });
+
   it('is forgotten when the last member that uses it changes it or goes', () => {
     const coordinator = createCoordinator();
     const a = joinAs(coordinator, 'a', { topics: [], subscribedTopicRegex: 'o.*' });
@@ -137,6 +163,44 @@ describe('an expression', () => {
 });
 
 describe('racks', () => {
+  /** Topics 'near' and 'far', of which broker 1 has one and broker 2 the other, in the given racks. */
+  function twoBrokers(coordinator: Coordinator, rack1: string, rack2: string, epoch: number): void {
+    const brokers = [brokerRecordOf(1, epoch, false, rack1), brokerRecordOf(2, epoch + 1, false, rack2)];
+    coordinator.image = imageOf(brokers, coordinator.image);
+    coordinator.wallMs += 1_000;
+  }
+
+  it('that brokers move to draw their partitions after them, whether topics changed since or not', () => {
+    for (const isOtherTopicNew of [false, true]) {
+      const coordinator = createCoordinator();
+      const topics = ['near', 'far'];
+      make(coordinator, 'near', 2, 60);
+      coordinator.image = imageOf(topicRecordsOf('far', idOf(61), 2, [2]), coordinator.image);
+      twoBrokers(coordinator, 'left', 'right', 10);
+      const a = joinAs(coordinator, 'a', { topics, rackId: 'left' });
+      const b = joinAs(coordinator, 'b', { topics, rackId: 'right' });
+      settleAll(coordinator, [a, b]);
+      expect(a.owned).toEqual(['near-0', 'near-1']);
+      twoBrokers(coordinator, 'right', 'left', 12);
+      if (isOtherTopicNew) make(coordinator, 'other', 1, 62);
+      settleAll(coordinator, [a, b]);
+      expect([a.owned, b.owned]).toEqual([
+        ['far-0', 'far-1'],
+        ['near-0', 'near-1'],
+      ]);
+    }
+  });
+
+  it('that stay what they are while brokers restart change nothing', () => {
+    const coordinator = createCoordinator();
+    twoBrokers(coordinator, 'left', 'right', 10);
+    const a = joinAs(coordinator, 'a', { rackId: 'left' });
+    const written = coordinator.log.length;
+    twoBrokers(coordinator, 'left', 'right', 12);
+    pulse(coordinator, a);
+    expect(coordinator.log).toHaveLength(written);
+  });
+
   it('draw partitions to members that are near, where members name theirs', () => {
     const coordinator = createCoordinator();
     const brokers = [brokerRecordOf(1, 10, false, 'left'), brokerRecordOf(2, 11, false, 'right')];
@@ -167,6 +231,18 @@ describe('assignors', () => {
 });
 
 describe("a group's own settings", () => {
+  it('count for a coordinator that has just loaded the group, too', () => {
+    const coordinator = createCoordinator();
+    const value = { resourceType: ResourceType.GROUP, resourceName: 'g', name: 'consumer.session.timeout.ms' };
+    coordinator.image = imageOf([metadataRecord('ConfigRecord', 0, { ...value, value: '60000' })], coordinator.image);
+    const a = joinAs(coordinator, 'a');
+    failOver(coordinator);
+    advance(coordinator, 59_000);
+    expect(pulse(coordinator, a).errorCode).toBe(ErrorCode.NONE);
+    advance(coordinator, 61_000);
+    expect(pulse(coordinator, a).errorCode).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+  });
+
   it('count within the bounds that the broker gives', () => {
     const coordinator = createCoordinator();
     const set = (name: string, value: string) =>

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { GROUP_DEFAULTS } from '../../core/group/defaults.ts';
 import { GROUP_MACHINE, groupDeadlineMs } from '../../core/group/machine.ts';
 import { fitBatch } from '../../core/group/records.ts';
-import type { GroupAnswer, GroupCall, GroupConfig } from '../../core/group/shapes.ts';
+import type { GroupAnswer, GroupBeginning, GroupCall, GroupConfig } from '../../core/group/shapes.ts';
 import { checkGroups, type GroupState, sameHardState } from '../../core/group/state.ts';
 import { uuidFromBytes } from '../../core/lib/uuid.ts';
 import type { MetadataImage } from '../../core/metadata/image.ts';
@@ -66,15 +66,16 @@ const BODIES: ReadonlyMap<number, GroupCall['kind']> = new Map([
 export function createCoordinator(config: Partial<GroupConfig> = {}): Coordinator {
   const whole = { ...GROUP_DEFAULTS, ...config };
   const nowMs = 1000;
+  const image = imageOf([
+    ...topicRecordsOf('orders', TOPICS.orders, 3, [1]),
+    ...topicRecordsOf('payments', TOPICS.payments, 2, [1]),
+  ]);
   return {
     config: whole,
-    state: activated([], whole, nowMs),
+    state: activated([], { config: whole, image }, nowMs),
     shadow: loadedFrom([]),
     log: [],
-    image: imageOf([
-      ...topicRecordsOf('orders', TOPICS.orders, 3, [1]),
-      ...topicRecordsOf('payments', TOPICS.payments, 2, [1]),
-    ]),
+    image,
     nowMs,
     wallMs: 1_700_000_000_000,
     uuids: 0,
@@ -100,7 +101,7 @@ function loadMore(loading: GroupState, log: readonly KeyedBytes[]): void {
   GROUP_MACHINE.load(loading, records, place, false);
 }
 
-function activated(log: readonly KeyedBytes[], config: GroupConfig, nowMs: number): GroupState {
+function activated(log: readonly KeyedBytes[], config: GroupBeginning, nowMs: number): GroupState {
   const context = { config, nowMs, seed: 1, isNew: log.length === 0, bootstrap: [] };
   const activation = GROUP_MACHINE.activate(loadedFrom(log), context);
   if (typeof activation === 'string') return expect.fail(activation);
@@ -122,7 +123,8 @@ export function failOver(coordinator: Coordinator, log: readonly KeyedBytes[] = 
   coordinator.asked.clear();
   coordinator.nowMs += 7;
   if (log !== coordinator.log) coordinator.log.splice(0, coordinator.log.length, ...log);
-  coordinator.state = activated(log, coordinator.config, coordinator.nowMs);
+  const { config, image } = coordinator;
+  coordinator.state = activated(log, { config, image }, coordinator.nowMs);
   coordinator.shadow = loadedFrom(log);
 }
 

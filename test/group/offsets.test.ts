@@ -198,7 +198,7 @@ describe('topics with ids', () => {
     coordinator.image = imageOf(topicRecordsOf('orders', idOf(77), 3, [1]));
     expect(fetchAll(coordinator, 10).topics).toEqual([]);
     commit(coordinator, 2, 1);
-    call(coordinator, -1, { kind: 'imageChanged', deletedTopics: [{ name: 'orders', id: TOPICS.orders }] });
+    call(coordinator, -1, { kind: 'topicsDeleted', topics: [{ name: 'orders', id: TOPICS.orders }] });
     expect([shown(fetchAll(coordinator)), shown(fetchAll(coordinator, 9, 'h'))]).toEqual([['orders-2@1'], []]);
   });
 
@@ -208,11 +208,58 @@ describe('topics with ids', () => {
     commit(coordinator, 1, 8, { groupId: 'h' });
     coordinator.image = imageOf(topicRecordsOf('orders', idOf(77), 3, [1]));
     commit(coordinator, 2, 1);
-    call(coordinator, -1, { kind: 'imageChanged', deletedTopics: null });
+    call(coordinator, -1, { kind: 'topicsDeleted', topics: null });
     expect([shown(fetchAll(coordinator)), shown(fetchAll(coordinator, 9, 'h'))]).toEqual([['orders-2@1'], []]);
     coordinator.image = EMPTY_IMAGE;
-    call(coordinator, -1, { kind: 'imageChanged', deletedTopics: null });
+    call(coordinator, -1, { kind: 'topicsDeleted', topics: null });
     expect(shown(fetchAll(coordinator))).toEqual([]);
+  });
+});
+
+describe('a topic that went', () => {
+  const again = topicRecordsOf('orders', idOf(77), 3, [1]);
+
+  it('leaves nothing to a newer one of its name, also for those who ask by name', () => {
+    const coordinator = createCoordinator();
+    commit(coordinator, 0, 7);
+    coordinator.image = imageOf(again);
+    expect(committed(coordinator, 0)).toBe(-1);
+    expect(shown(fetchAll(coordinator))).toEqual([]);
+    commit(coordinator, 0, 1);
+    expect(committed(coordinator, 0)).toBe(1);
+  });
+
+  it('takes its offsets with it, even if it went while no coordinator was there to hear of it', () => {
+    for (const records of [[], again]) {
+      const coordinator = createCoordinator();
+      commit(coordinator, 0, 7);
+      coordinator.image = imageOf(records);
+      failOver(coordinator);
+      advance(coordinator, coordinator.config.offsetsRetentionCheckIntervalMs);
+      expect(coordinator.state.offsets.size).toBe(0);
+      expect(coordinator.log.at(-1)?.value).toBeNull();
+    }
+  });
+
+  it('is looked for a few groups at a time, and what went meanwhile in the next round', () => {
+    const coordinator = createCoordinator();
+    const partitions = Array.from({ length: 3 }, (_, partitionIndex) => ({
+      partitionIndex,
+      committedOffset: 4,
+      committedMetadata: null,
+    }));
+    const of = (name: string) => [{ name, topicId: ZERO_UUID, partitions }];
+    coordinator.checksReplay = false;
+    for (let i = 0; i < 1_000; i++) ask(coordinator, 8, 9, { groupId: `g${i}`, memberId: '', topics: of('orders') });
+    ask(coordinator, 8, 9, { groupId: 'last', memberId: '', topics: of('payments') });
+    const tell = (name: string, id: string) => call(coordinator, -1, { kind: 'topicsDeleted', topics: [{ name, id }] });
+    tell('orders', TOPICS.orders);
+    const left = coordinator.state.offsets.size;
+    expect(left).toBeGreaterThan(400);
+    tell('payments', TOPICS.payments);
+    expect(coordinator.state.offsets.size).toBe(left);
+    advance(coordinator, 100);
+    expect(coordinator.state.offsets.size).toBe(0);
   });
 });
 

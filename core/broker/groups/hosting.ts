@@ -85,8 +85,8 @@ function makeHost(node: Node, env: Env, partition: Partition, out: Outbox): void
     awaiting: createQueue(),
     overCount: 0,
     deletedTopics: [],
-    isImageDue: false,
     notBeforeMs: Number.NEGATIVE_INFINITY,
+    checkedTo: 0,
   };
   partition.host = host;
   node.groups.hosts.add(host);
@@ -284,18 +284,22 @@ function actAlone(node: Node, env: Env, host: GroupHost, out: Outbox): void {
     host.notBeforeMs = env.nowMs + RETRY_MS;
     return;
   }
-  if (host.isImageDue) {
-    host.isImageDue = false;
+  if (isTopicsDue(host)) {
     const { deletedTopics } = host;
     host.deletedTopics = [];
-    decide(node, env, host, -1, '', { kind: 'imageChanged', deletedTopics }, out);
+    decide(node, env, host, -1, '', { kind: 'topicsDeleted', topics: deletedTopics }, out);
   }
   const isStill = host.stage === 'active';
   if (isStill && groupDeadlineMs(stateOf(host)) <= env.nowMs) decide(node, env, host, -1, '', { kind: 'tick' }, out);
 }
 
 function isDue(env: Env, host: GroupHost): boolean {
-  return host.isImageDue || groupDeadlineMs(stateOf(host)) <= env.nowMs;
+  return isTopicsDue(host) || groupDeadlineMs(stateOf(host)) <= env.nowMs;
+}
+
+/** Whether the machine is to be told of topics that went. */
+function isTopicsDue({ deletedTopics }: GroupHost): boolean {
+  return deletedTopics === null || deletedTopics.length > 0;
 }
 
 function stateOf({ coordinator }: GroupHost): GroupState {
@@ -308,7 +312,7 @@ function stateOf({ coordinator }: GroupHost): GroupState {
 export function remind(node: Node, env: Env, host: GroupHost): void {
   if (host.stage !== 'active') return;
   const { awaiting, overCount, notBeforeMs } = host;
-  const aloneMs = host.isImageDue ? env.nowMs : groupDeadlineMs(stateOf(host));
+  const aloneMs = isTopicsDue(host) ? env.nowMs : groupDeadlineMs(stateOf(host));
   const waitMs = overCount < awaiting.size ? queueAt(awaiting, overCount).untilMs : Number.POSITIVE_INFINITY;
   setDeadline(node.deadlines, host, Math.min(waitMs, Math.max(aloneMs, notBeforeMs, env.nowMs + 1)));
 }

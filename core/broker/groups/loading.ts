@@ -5,33 +5,34 @@
  * All of that stays: a leader's log is never cut below its end. What is not committed yet is loaded too, and no answer
  * leaves before it is. Each step of a node reads, or takes in, one portion, and few hosts read at one time, so that
  * other requests never wait long: a read of files goes on with the disk's answer, one of memory with the next wake.
- * Control batches say nothing of groups. A crash forgets how far it had come.
+ * A crash forgets how far it had come.
  */
 import { activate, beginLoad, type CoordinatorEvent, loadEntries } from '../../coordination/coordinator.ts';
+import type { Place } from '../../coordination/machine.ts';
 import { GROUP_MACHINE } from '../../group/machine.ts';
 import type { GroupShapes } from '../../group/shapes.ts';
+import { assert } from '../../lib/assert.ts';
 import { setDeadline } from '../../lib/heap.ts';
 import { ProtocolError } from '../../lib/protocol-error.ts';
 import { dequeue, enqueue } from '../../lib/queue.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
 import { readLog } from '../../log/log.ts';
 import type { ReadOutcome } from '../../log/types.ts';
-import { dataViewOf, isControl, leaderEpoch as leaderEpochOf, nextOffset } from '../../protocol/batch.ts';
 import { errorName } from '../../protocol/errors.ts';
-import { readRecords } from '../../protocol/records.ts';
-import { splitBatches } from '../../raft/batches.ts';
+import type { KeyedBytes } from '../../protocol/group-records.ts';
 import { partitionName } from '../checkpoints/files.ts';
 import { say } from '../say.ts';
 import type { Node, Partition } from '../state.ts';
 import { groupConfig } from './group-config.ts';
 import { remind } from './hosting.ts';
 import { journalOf, recordBytesMaxOf } from './journal.ts';
-import type { Awaiting, GroupHost, Load, LoadedEntry } from './state.ts';
+import type { Awaiting, GroupHost, Load } from './state.ts';
+import { type Portion, portionOf, takeIn } from './unpack.ts';
 
 /** Bytes of the log that are read at a time, but for a single batch that is larger. */
-const LOAD_BYTES = 128 * 1024;
-/** Records that one step takes in. */
-const LOAD_RECORDS = 1_500;
+const LOAD_BYTES = 1024 * 1024;
+/** Records that one step takes in: a few milliseconds of work. */
+const LOAD_RECORDS = 4_000;
 /** Hosts that read at one time. */
 const LOADS_MAX = 2;
 /** A log that has too many readers is asked again after this, ms. */
@@ -48,8 +49,7 @@ export function beginLoading(node: Node, env: Env, host: GroupHost, out: Outbox)
     next: log.start,
     end: log.end,
     ticket: 0,
-    entries: [],
-    at: 0,
+    portion: null,
     startedMs: env.nowMs,
     recordsCount: 0,
     hasTurn: false,
@@ -88,14 +88,10 @@ function takeTurns(node: Node): void {
 export function advanceLoad(node: Node, env: Env, host: GroupHost, out: Outbox): void {
   const { load, partition } = host;
   if (load === null || load.ticket !== 0) return;
-  if (load.at < load.entries.length) {
-    const problem = takeIn(host, load);
-    if (problem !== null) {
-      fail(node, host, problem, out);
-      return;
-    }
-  }
-  if (load.at < load.entries.length) {
+  const problem = load.portion === null ? null : takeSome(env, host, load, load.portion);
+  if (problem !== null) {
+    fail(node, host, problem, out);
+  } else if (load.portion !== null) {
     setDeadline(node.deadlines, host, env.nowMs + 1);
   } else if (load.next >= load.end) {
     becomeActive(node, env, host, load, out);
@@ -120,7 +116,7 @@ export function takeLoadRead(
   if (load === null || load.ticket !== ticket) return false;
   load.ticket = 0;
   takeOutcome(node, env, host, load, outcome, out);
-  if (host.stage === 'loading' && load.at < load.entries.length) advanceLoad(node, env, host, out);
+  if (host.stage === 'loading' && load.portion !== null) advanceLoad(node, env, host, out);
   return true;
 }
 
@@ -132,61 +128,37 @@ function takeOutcome(node: Node, env: Env, host: GroupHost, load: Load, outcome:
   } else if (outcome.sizeBytes === 0) {
     setDeadline(node.deadlines, host, env.nowMs + RETRY_MS);
   } else {
-    const problem = unpack(env, load, outcome.parts);
-    if (problem !== null) fail(node, host, problem, out);
-    else setDeadline(node.deadlines, host, env.nowMs + 1);
+    load.portion = portionOf(outcome.parts);
+    setDeadline(node.deadlines, host, env.nowMs + 1);
   }
 }
 
-/** The records of batches, to be taken in; a sentence if they make no sense. */
-function unpack(env: Env, load: Load, parts: readonly Uint8Array[]): string | null {
-  const entries: LoadedEntry[] = [];
+/** Takes in as many of the records that were read as one step may; a sentence if they make no sense. */
+function takeSome(env: Env, host: GroupHost, load: Load, portion: Portion): string | null {
+  const { coordinator } = host;
+  const { loading: state } = coordinator;
+  assert(state !== null, 'a host that loads has a state to load into');
+  let problem: string | null = null;
+  const other = (entry: KeyedBytes, place: Place): void => {
+    problem ??= loadEntries(coordinator, GROUP_MACHINE, [entry], place, false, []);
+  };
   try {
-    for (const bytes of splitBatches(parts)) {
-      const view = dataViewOf(bytes);
-      load.next = nextOffset(view, 0);
-      if (isControl(view, 0)) continue;
-      const leaderEpoch = leaderEpochOf(view, 0);
-      for (const { key, value, offset, timestampMs } of readRecords(bytes, env.codecs)) {
-        if (key !== null) entries.push({ entry: { key, value: kept(key, value) }, offset, leaderEpoch, timestampMs });
-      }
-    }
+    const { count, place } = takeIn(portion, env.codecs, LOAD_RECORDS, { state, other });
+    load.recordsCount += count;
+    if (portion.at === portion.bytes.length) load.portion = null;
+    if (place === null || problem !== null) return problem;
+    load.next = place.nextOffset;
+    return loadEntries(coordinator, GROUP_MACHINE, [], place, false, []);
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error;
     return error.message;
   }
-  load.entries = entries;
-  load.at = 0;
-  return null;
-}
-
-/** A value of which the state may keep views: they are not to keep a whole read in memory. Offsets are only texts. */
-function kept(key: Uint8Array, value: Uint8Array | null): Uint8Array | null {
-  const isOffset = key.length > 1 && (key[0] as number) === 0 && (key[1] as number) < 2;
-  return value === null || isOffset ? value : value.slice();
-}
-
-/** Takes in as many of the records that were read as one step may; a sentence if they do not fit. */
-function takeIn(host: GroupHost, load: Load): string | null {
-  const until = Math.min(load.at + LOAD_RECORDS, load.entries.length);
-  const portion = load.entries.slice(load.at, until);
-  const last = portion[portion.length - 1];
-  load.at = until;
-  load.recordsCount += portion.length;
-  if (load.at === load.entries.length) {
-    load.entries = [];
-    load.at = 0;
-  }
-  if (last === undefined) return null;
-  const { offset, leaderEpoch, timestampMs } = last;
-  const place = { baseOffset: offset, nextOffset: offset + 1, leaderEpoch, timestampMs };
-  const entries = portion.map(({ entry }) => entry);
-  return loadEntries(host.coordinator, GROUP_MACHINE, entries, place, false, []);
 }
 
 function becomeActive(node: Node, env: Env, host: GroupHost, load: Load, out: Outbox): void {
   const { partition, coordinator } = host;
-  const given = { config: groupConfig(node.config, recordBytesMaxOf(partition)), nowMs: env.nowMs, seed: 0 };
+  const config = groupConfig(node.config, recordBytesMaxOf(partition));
+  const given = { config: { config, image: node.image }, nowMs: env.nowMs, seed: 0 };
   // The live state has seen all of the log: no answer leaves before that is committed.
   const journal = { ...journalOf(node, env, partition, out), highWatermark: load.end };
   const events: CoordinatorEvent<GroupShapes, Awaiting>[] = [];

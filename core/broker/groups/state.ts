@@ -10,9 +10,9 @@ import type { ClientCallKind, GroupAnswer, GroupAnswerBodies, GroupCallOf, Group
 import type { Timed } from '../../lib/heap.ts';
 import { type Ids, nextOwner } from '../../lib/ids.ts';
 import { createQueue, type Queue } from '../../lib/queue.ts';
-import type { KeyedBytes } from '../../protocol/group-records.ts';
 import type { FindCoordinatorRequest } from '../../protocol/messages/10-find-coordinator.ts';
 import type { Partition, Request } from '../state.ts';
+import type { Portion } from './unpack.ts';
 
 /** A call of a client. */
 export type ClientCall = GroupCallOf<ClientCallKind>;
@@ -60,21 +60,12 @@ export interface Load {
   readonly end: number;
   /** Of the read under way; 0 for none. */
   ticket: number;
-  /** Records that were read and not loaded, and which of them is next. */
-  entries: readonly LoadedEntry[];
-  at: number;
+  /** What was read and not taken in yet; null: nothing. */
+  portion: Portion | null;
   readonly startedMs: number;
   recordsCount: number;
   /** It counts in `Groups.loadingCount`. */
   hasTurn: boolean;
-}
-
-/** One record with its place. */
-export interface LoadedEntry {
-  readonly entry: KeyedBytes;
-  readonly offset: number;
-  readonly leaderEpoch: number;
-  readonly timestampMs: number;
 }
 
 /** The coordinator of the groups in one partition. */
@@ -91,11 +82,12 @@ export interface GroupHost extends Timed {
   readonly awaiting: Queue<Awaiting>;
   /** How many of them, from the front, were given up. */
   overCount: number;
-  /** Topics that went and that its machine was not told of, null for too many; and whether it is to hear of images. */
+  /** Topics that went and that its machine was not told of; null for too many. */
   deletedTopics: DeletedTopic[] | null;
-  isImageDue: boolean;
   /** It does nothing by itself before this, `env.nowMs`. */
   notBeforeMs: number;
+  /** How far its groups were checked, where they are too many for one check. */
+  checkedTo: number;
 }
 
 /** A topic that is gone. */

@@ -11,7 +11,7 @@ import type { TopicDelta } from '../../metadata/draft-topics.ts';
 import { configOf, type MetadataImage, ResourceType, type TopicImage, topicById } from '../../metadata/image.ts';
 import { mapValues } from '../../metadata/sharded-map.ts';
 import { renewPeers } from '../control/peers.ts';
-import { noteBrokers, noteTopics } from '../groups/image-changes.ts';
+import { noteTopics } from '../groups/image-changes.ts';
 import { say } from '../say.ts';
 import type { Node, Topic } from '../state.ts';
 import { lookForAbsent } from './absent.ts';
@@ -34,7 +34,6 @@ export function applyChange(node: Node, env: Env, delta: MetadataDelta, out: Out
   node.image = delta.after;
   if (delta.before.cluster !== delta.after.cluster) {
     brokersChanged(node);
-    noteBrokers(node, delta.before, delta.after);
     renewPeers(node, delta.before.cluster, delta.after.cluster, out);
   }
   const isOfBrokers = delta.configs.some(({ type }) => type === ResourceType.BROKER);
@@ -57,7 +56,6 @@ export function applyView(node: Node, env: Env, view: MetadataImage, out: Outbox
   node.image = view;
   if (before.cluster !== view.cluster) {
     brokersChanged(node);
-    noteBrokers(node, before, view);
     renewPeers(node, before.cluster, view.cluster, out);
   }
   applyBrokerConfig(node, env);
