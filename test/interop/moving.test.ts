@@ -2,7 +2,8 @@
  * Five nodes whose partitions are moved by Kafka's own tool, as an operator would: planned, carried out at a bounded
  * rate, verified, cancelled, to fewer and to more replicas, to a node that is dead and away from one that dies. All the
  * time kcat writes and another kcat reads: what is read is what was written, once and in order, and in the end each
- * replica has the same bytes, and no other node has any.
+ * replica has the same bytes, and no other node has any. Beside them, clients whose history `core/verify` judges write
+ * and read a topic that moves along. In the end a node that has nothing left goes for good.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -15,8 +16,11 @@ import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
 import { startTidemarkCluster } from '../../tools/peers/tidemark-cluster.ts';
 import { temporaryFolder } from './daemon.ts';
 import { inTime } from './differential/peers.ts';
+import { type Watched, watch } from './watched.ts';
 
 const TOPIC = 'ledger';
+/** Goes wherever the other goes, partition by partition. */
+const WATCHED = 'witness';
 /** Lines that are written at one time, and between two times, ms. */
 const LINES = 100;
 const GAP_MS = 20;
@@ -35,7 +39,9 @@ const cluster = await startTidemarkCluster(5, data, {
 });
 const shell = problem === null ? await startKafkaShell() : null;
 const children: ChildProcess[] = [];
+let watched: Watched | null = null;
 afterAll(async () => {
+  await watched?.close();
   for (const child of children) child.kill('SIGKILL');
   shell?.stop();
   await cluster.stop('SIGKILL');
@@ -47,9 +53,11 @@ async function tool(name: string, ...args: string[]): Promise<string> {
   throw new Error(`${name} ${args.join(' ')} ended with ${finished?.code}: ${finished?.stdout}${finished?.stderr}`);
 }
 
-/** A file that says where partitions 0, 1, ... of the topic are to be. */
+/** A file that says where partitions 0, 1, ... of both topics are to be. */
 function planOf(...replicas: readonly (readonly number[])[]): string {
-  const partitions = replicas.map((list, partition) => ({ topic: TOPIC, partition, replicas: list }));
+  const partitions = [TOPIC, WATCHED].flatMap((topic) =>
+    replicas.map((list, partition) => ({ topic, partition, replicas: list })),
+  );
   return written(`plan-${replicas.map((list) => list.join('')).join('-')}`, { version: 1, partitions });
 }
 
@@ -80,8 +88,13 @@ async function standing(): Promise<PartitionStanding[]> {
   throw new Error('no node knows the topic');
 }
 
-async function replicasOf(partition: number): Promise<readonly number[]> {
-  return (await standing()).find(({ index }) => index === partition)?.replicas ?? [];
+/** Waits until a partition is where it should be: the node that is asked may hear of it later than the tool. */
+async function placed(partition: number, ids: readonly number[], isInOrder = true): Promise<void> {
+  const textOf = (list: readonly number[]): string => (isInOrder ? [...list] : [...list].sort()).join();
+  await inTime(`partition ${partition} to be at ${ids}`, async () => {
+    const replicas = (await standing()).find(({ index }) => index === partition)?.replicas ?? [];
+    return textOf(replicas) === ids.join() ? true : null;
+  });
 }
 
 /** Every broker takes part, by the word of the first. */
@@ -148,9 +161,15 @@ describe.skipIf(problem !== null)("Kafka's tool moves partitions of five nodes t
   let load: { readonly ended: Promise<number | null> } | null = null;
 
   it('plans a move, and carries it out at a bounded rate', async () => {
-    await tool('topics', '--create', '--topic', TOPIC, '--replica-assignment', '1:2:3,2:3:1');
+    for (const topic of [TOPIC, WATCHED]) {
+      await tool('topics', '--create', '--topic', topic, '--replica-assignment', '1:2:3,2:3:1');
+    }
     load = beginLoad();
-    const topics = written('topics', { version: 1, topics: [{ topic: TOPIC }] });
+    watched = watch(
+      cluster.nodes.map(({ port }) => port),
+      new Map([[WATCHED, 2]]),
+    );
+    const topics = written('topics', { version: 1, topics: [{ topic: TOPIC }, { topic: WATCHED }] });
     const said = await reassign('--topics-to-move-json-file', topics, '--broker-list', '3,4,5', '--generate');
     const proposed = JSON.parse(said.split('\n').findLast((line) => line.startsWith('{')) ?? '');
     for (const { replicas } of proposed.partitions) expect([...replicas].sort()).toEqual([3, 4, 5]);
@@ -159,7 +178,7 @@ describe.skipIf(problem !== null)("Kafka's tool moves partitions of five nodes t
     const configs = await tool('configs', '--describe', '--topic', TOPIC);
     expect(configs).toMatch(/follower.replication.throttled.replicas=\d:\d/);
     await verified(file);
-    for (const partition of [0, 1]) expect([...(await replicasOf(partition))].sort()).toEqual([3, 4, 5]);
+    for (const partition of [0, 1]) await placed(partition, [3, 4, 5], false);
     expect(await tool('configs', '--describe', '--topic', TOPIC)).not.toContain('throttled');
     expect(await tool('configs', '--describe', '--broker', '4')).not.toContain('throttled');
     expect(await reassign('--list')).toContain('No partition reassignments found.');
@@ -172,9 +191,9 @@ describe.skipIf(problem !== null)("Kafka's tool moves partitions of five nodes t
     const all = planOf([5, 4, 3, 2, 1]);
     await execute(all);
     await verified(all);
-    expect(await replicasOf(0)).toEqual([5, 4, 3, 2, 1]);
+    await placed(0, [5, 4, 3, 2, 1]);
     await tool('leader-election', '--election-type', 'preferred', '--all-topic-partitions');
-    expect((await standing())[0]?.leader).toBe(5);
+    await inTime('node 5 to lead', async () => ((await standing())[0]?.leader === 5 ? true : null));
   });
 
   it('to a node that is dead: the move waits, and is cancelled', async () => {
@@ -190,7 +209,7 @@ describe.skipIf(problem !== null)("Kafka's tool moves partitions of five nodes t
     // The rate of a dead broker cannot be lifted: the tool asks the broker itself.
     const cancelled = await reassign('--reassignment-json-file', dead, '--cancel', '--preserve-throttles');
     expect(cancelled).toContain('Successfully cancelled');
-    expect(await replicasOf(0)).toEqual([1, 2, 3]);
+    await placed(0, [1, 2, 3]);
     await cluster.restart(5);
     await allThere();
     expect(await reassign('--reassignment-json-file', dead, '--verify')).toContain('There is no active reassignment');
@@ -203,12 +222,25 @@ describe.skipIf(problem !== null)("Kafka's tool moves partitions of five nodes t
     await execute(away);
     await cluster.nodes[leader - 1]?.service.stop('SIGKILL');
     await verified(away);
-    expect(await replicasOf(0)).toEqual([4, 5]);
+    await placed(0, [4, 5]);
     await cluster.restart(leader);
     await allThere();
   });
 
+  it('until a node has nothing left, and goes for good', async () => {
+    expect((await standing()).flatMap(({ replicas }) => replicas)).not.toContain(3);
+    await cluster.nodes[2]?.service.stop('SIGTERM');
+    expect(await tool('cluster', 'unregister', '--id', '3')).toContain('Broker 3 is no longer registered.');
+    const left = await tool('cluster', 'list-endpoints', '--include-fenced-brokers');
+    const ids = left.split('\n').flatMap((line) => /^(\d+)\s/.exec(line)?.[1] ?? []);
+    expect(ids).toEqual(['1', '2', '4', '5']);
+  });
+
   it('and loses nothing, and leaves nothing behind', async () => {
+    const verdict = await watched?.end();
+    expect(verdict).toMatchObject({ violations: [], isAllRead: true });
+    expect(verdict?.acknowledged).toBeGreaterThan(1_000);
+    expect(verdict?.reads).toBeGreaterThan(1_000);
     isWriting = false;
     expect(await load?.ended).toBe(0);
     const whole = textOf(0, lines);

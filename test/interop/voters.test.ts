@@ -1,24 +1,36 @@
 /**
  * A cluster that begins with one voter, and Kafka's own tool: it adds voters and removes them, the leader among them,
- * while a topic is written to; a node whose disk was replaced has no vote until it is given one.
+ * while a topic is written to and read by clients whose history `core/verify` judges; a node whose disk was replaced
+ * has no vote until it is given one, and says what it lost; an election that loses records says so too.
  */
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { askPartitions } from '../../tools/peers/ask.ts';
+import { needProgram } from '../../tools/peers/clients.ts';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
 import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
-import type { Finished } from '../../tools/peers/process.ts';
+import { type Finished, runOrThrow } from '../../tools/peers/process.ts';
 import { fileOf, startTidemarkCluster } from '../../tools/peers/tidemark-cluster.ts';
 import { temporaryFolder } from './daemon.ts';
 import { inTime } from './differential/peers.ts';
+import { type Watched, watch } from './watched.ts';
 
 const NODES = 4;
+/** What the watched clients write and read. */
+const WATCHED = 'witness';
+/** It has two replicas, of which one is enough to write. */
+const RISKY = 'risky';
+/** How a line begins that is an error. */
+const ERROR = '"level":50';
 
 const data = join(temporaryFolder(), 'cluster');
-const problem = await kafkaProblem();
+const problem = (await needProgram('kcat')) ?? (await kafkaProblem());
 const cluster = await startTidemarkCluster(NODES, data, { isGrowing: true });
 const shell = problem === null ? await startKafkaShell() : null;
+let watched: Watched | null = null;
 afterAll(async () => {
+  await watched?.close();
   shell?.stop();
   await cluster.stop('SIGKILL');
 });
@@ -63,9 +75,43 @@ async function voting(...ids: number[]): Promise<number> {
   });
 }
 
-async function makeTopic(name: string): Promise<void> {
-  const args = ['--bootstrap-server', cluster.bootstrap, '--create', '--topic', name, '--partitions', '2'];
-  expect(await shell?.run('topics', args)).toMatchObject({ code: 0 });
+function tool(name: string, ...args: string[]): Promise<Finished> | undefined {
+  return shell?.run(name, [...args, '--bootstrap-server', cluster.bootstrap]);
+}
+
+async function makeTopic(name: string, ...args: string[]): Promise<void> {
+  const where = args.length > 0 ? args : ['--partitions', '2'];
+  expect(await tool('topics', '--create', '--topic', name, ...where)).toMatchObject({ code: 0 });
+}
+
+/** Writes a record to the risky topic, and waits for its acknowledgement. */
+async function write(line: string): Promise<void> {
+  const file = join(data, 'line');
+  writeFileSync(file, `${line}\n`);
+  await runOrThrow('kcat', ['-P', '-b', cluster.bootstrap, '-t', RISKY, '-p', '0', '-X', 'acks=all'], {
+    inputFile: file,
+  });
+}
+
+async function reading(): Promise<string> {
+  const { stdout } = await runOrThrow('kcat', ['-C', '-b', cluster.bootstrap, '-t', RISKY, '-p', '0', '-e', '-q']);
+  return stdout;
+}
+
+/** Waits until the risky topic is led, and its replicas in sync, as is said, by the word of node 3. */
+async function risky(leader: number, ...inSync: number[]): Promise<void> {
+  await inTime(`node ${leader} to lead, ${inSync} in sync`, async () => {
+    const [one] = await askPartitions({ port: cluster.nodes[2]?.port ?? 0 }, [RISKY]).catch(() => []);
+    return one?.leader === leader && [...one.inSync].sort().join() === inSync.join() ? true : null;
+  });
+}
+
+/** Waits until a node has said an error with all of these in it. */
+async function said(nodeId: number, ...parts: string[]): Promise<void> {
+  await inTime(`node ${nodeId} to say: ${parts.join(' ... ')}`, async () => {
+    const lines = cluster.nodes[nodeId - 1]?.service.output().split('\n') ?? [];
+    return lines.some((line) => [ERROR, ...parts].every((part) => line.includes(part))) ? true : null;
+  });
 }
 
 describe.skipIf(problem !== null)('a quorum that begins with one voter', () => {
@@ -79,6 +125,11 @@ describe.skipIf(problem !== null)('a quorum that begins with one voter', () => {
     }
     await voting(1, 2, 3);
     await makeTopic('first');
+    await makeTopic(WATCHED);
+    watched = watch(
+      cluster.nodes.map(({ port }) => port),
+      new Map([[WATCHED, 2]]),
+    );
   });
 
   it('says what is wrong with a change', async () => {
@@ -111,5 +162,36 @@ describe.skipIf(problem !== null)('a quorum that begins with one voter', () => {
     await inTime('the new disk to have caught up', async () => ((await add(4)).code === 0 ? true : null));
     await voting(2, 3, 4);
     await makeTopic('fourth');
+    await said(4, 'they begin anew here', directoryOf(4));
+  });
+
+  it('says what is lost by an election that was asked for', async () => {
+    await makeTopic(RISKY, '--replica-assignment', '1:2', '--config', 'min.insync.replicas=1');
+    await risky(1, 1, 2);
+    await write('both have it');
+    await cluster.nodes[1]?.service.stop('SIGTERM');
+    await risky(1, 1);
+    await write('one has it');
+    await cluster.nodes[0]?.service.stop('SIGTERM');
+    await cluster.restart(2);
+    await risky(-1);
+    const elected = await inTime('node 2 to take part', async () => {
+      const done = await tool('leader-election', '--election-type', 'unclean', '--topic', RISKY, '--partition', '0');
+      return done?.stdout.includes('Eligible topic partition leaders are not available') ? null : done?.stdout;
+    });
+    expect(elected).toContain(`Successfully completed leader election (UNCLEAN) for partitions ${RISKY}-0`);
+    await risky(2, 2);
+    await said(2, 'an unclean election', 'is lost', `"partition":"${RISKY}-0"`, '"offset":1');
+    expect(await reading()).toBe('both have it\n');
+    await cluster.restart(1);
+    await risky(2, 1, 2);
+    await said(1, 'records that were committed are cut', `"partition":"${RISKY}-0"`, '"from":1,"to":2');
+  });
+
+  it('and the clients that went on all the time have lost nothing', async () => {
+    const verdict = await watched?.end();
+    expect(verdict).toMatchObject({ violations: [], isAllRead: true });
+    expect(verdict?.acknowledged).toBeGreaterThan(1_000);
+    expect(verdict?.reads).toBeGreaterThan(1_000);
   });
 });
