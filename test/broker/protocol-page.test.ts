@@ -33,5 +33,5 @@ function page(): string {
 }
 
 test('the page is what the tables say', async () => {
-  await expect(page()).toMatchFileSnapshot('../../docs/protocol.md');
+  await expect(page()).toMatchFileSnapshot('../../docs/protocol-coverage.md');
 });

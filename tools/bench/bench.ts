@@ -7,6 +7,7 @@
  *   npm run bench -- --rows produce-1k,latency --json
  *   npm run bench -- --cluster                        the same for three nodes of each
  *   npm run bench -- --failover                       what clients wait for when one of three is lost
+ *   npm run bench -- --groups                         consumer groups: commits, members that join, loading, many groups
  *   npm run bench -- --scale                          100,000 idle partitions, without Kafka, some minutes
  *   npm run bench -- --metadata                       100,000 partitions on 50 simulated brokers, metadata alone
  *   npm run bench -- --simulator                      events a second of simulated runs, of one node and of three
@@ -22,6 +23,7 @@ import { KAFKA_VERSION, kafkaProblem } from '../peers/kafka-broker.ts';
 import { CLUSTER_ROWS } from './cluster-rows.ts';
 import { FAILOVER_ROWS } from './failover-rows.ts';
 import { asData, keepsBudget, type Row, table, unmeasured } from './figures.ts';
+import { GROUP_ROWS } from './group-rows.ts';
 import { keepsMetadataBudget, measureMetadata, metadataLines } from './metadata-scale.ts';
 import { parsePlan, SIDES } from './options.ts';
 import { ROWS } from './rows.ts';
@@ -39,6 +41,7 @@ interface Options {
   readonly json?: boolean;
   readonly cluster?: boolean;
   readonly failover?: boolean;
+  readonly groups?: boolean;
   readonly scale?: boolean;
   readonly metadata?: boolean;
   readonly simulator?: boolean;
@@ -52,7 +55,7 @@ const TMPFS_TYPE = 0x01021994;
 const BROKERS = 50;
 /** The exit code after an interruption, as shells count. */
 const INTERRUPTED = 130;
-const ALL_ROWS = new Map([...ROWS, ...CLUSTER_ROWS, ...FAILOVER_ROWS]);
+const ALL_ROWS = new Map([...ROWS, ...CLUSTER_ROWS, ...FAILOVER_ROWS, ...GROUP_ROWS]);
 const SHORT = { pairs: 1, seconds: 4 };
 /** Of --simulator. */
 const SEEDS_MAX = 10_000;
@@ -77,8 +80,7 @@ async function main(options: Options): Promise<number> {
     process.stderr.write(`${options.folder} lies in memory: choose a folder on a disk with --folder\n`);
     return 2;
   }
-  const all = options.failover === true ? FAILOVER_ROWS : options.cluster === true ? CLUSTER_ROWS : ROWS;
-  const names = options.rows === 'all' ? [...all.keys()] : options.rows.split(',');
+  const names = options.rows === 'all' ? [...rowsOf(options).keys()] : options.rows.split(',');
   const unknown = names.filter((name) => !ALL_ROWS.has(name));
   if (unknown.length > 0) {
     process.stderr.write(`no row is called ${unknown.join(', ')}; there are ${[...ALL_ROWS.keys()].join(', ')}\n`);
@@ -150,6 +152,12 @@ function simulator({ seeds, json }: Options): number {
   return 0;
 }
 
+function rowsOf({ failover, cluster, groups }: Options): typeof ROWS {
+  if (failover === true) return FAILOVER_ROWS;
+  if (groups === true) return GROUP_ROWS;
+  return cluster === true ? CLUSTER_ROWS : ROWS;
+}
+
 function isTopics(topics: number): boolean {
   const isFit = Number.isInteger(topics) && topics >= 1 && topics <= SCALE.topicsMax;
   if (!isFit) process.stderr.write(`--topics must be a whole number from 1 to ${SCALE.topicsMax}\n`);
@@ -178,6 +186,7 @@ const program = new Command('bench')
   .option('--short', 'one pair of a few seconds a row: shows that it works, not how fast')
   .option('--cluster', 'measure three nodes that replicate instead')
   .option('--failover', 'measure what the loss of one of three nodes costs instead: the rows named failover-')
+  .option('--groups', 'measure consumer groups instead: the rows named groups-')
   .option('--scale', 'measure very many idle partitions of ten a topic instead, on Tidemark alone')
   .option('--metadata', 'measure the metadata of very many partitions on 50 simulated brokers instead')
   .option('--simulator', 'measure what simulated runs cost instead, of one node and of three')
