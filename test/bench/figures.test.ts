@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keepsBudget, median, type Row, ratio, spread, table, unmeasured } from '../../tools/bench/figures.ts';
 import { parsePlan } from '../../tools/bench/options.ts';
-import { parseProducerFigures } from '../../tools/peers/kafka-tools.ts';
+import { parseConsumerFigures, parseProducerFigures } from '../../tools/peers/kafka-tools.ts';
 
 function row(kafka: number[], tidemark: number[], must: number): Row {
   const values = new Map([
@@ -52,6 +52,15 @@ describe('figures', () => {
       latencyMs: { average: 1.8, max: 7, p50: 1, p95: 4, p99: 6 },
     });
     expect(parseProducerFigures('nothing')).toBe(null);
+  });
+
+  it("of Kafka's consumer benchmark are read from its last line", () => {
+    const text = [
+      'start.time, end.time, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, ...',
+      '2026-11-30 13:00:00:123, 2026-11-30 13:00:04:623, 976.5, 217.0, 1000000, 222222.2, 500, 4000, 244.1, 250000.0',
+    ].join('\n');
+    expect(parseConsumerFigures(text)).toEqual({ records: 1_000_000, mebibytesPerSecond: 244.1 });
+    expect(parseConsumerFigures('nothing')).toBe(null);
   });
 });
 

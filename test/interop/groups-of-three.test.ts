@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
 import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
+import { consumerPerformance } from '../../tools/peers/kafka-tools.ts';
 import { startTidemarkCluster } from '../../tools/peers/tidemark-cluster.ts';
 import { temporaryFolder } from './daemon.ts';
 import { inTime } from './differential/peers.ts';
@@ -73,5 +74,13 @@ describe.skipIf(problem !== null).each(STEPS)('two members of one client $step:'
     const party = parties.get(kind) as Party;
     await party.settled(2);
     expect(party.read()).toEqual(numbers(0, party.written));
+  });
+});
+
+describe.skipIf(problem !== null)('a group', () => {
+  it.each(['classic', 'consumer'])("of Kafka's benchmark reads all, by the %s protocol", async (protocol) => {
+    const [{ topic, written: records } = { topic: '', written: -1 }] = parties.values();
+    const load = { bootstrap: cluster.bootstrap, topic, settings: new Map([['group.protocol', protocol]]) };
+    expect(await consumerPerformance({ ...load, records }, shell.run)).toMatchObject({ records });
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
 import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
-import { dumpFiles, runKafkaTool } from '../../tools/peers/kafka-tools.ts';
+import { consumerPerformance, dumpFiles, runKafkaTool } from '../../tools/peers/kafka-tools.ts';
 import { freePort, type Service } from '../../tools/peers/process.ts';
 import { startTidemark, type TidemarkNode } from '../../tools/peers/tidemark.ts';
 import { partitionFiles, temporaryFolder } from './daemon.ts';
@@ -154,6 +154,16 @@ describe.skipIf(problem !== null)('a group of different clients', () => {
 });
 
 describe.skipIf(problem !== null)('a group', () => {
+  it.each(['classic', 'consumer'])("of Kafka's benchmark reads all, by the %s protocol", async (protocol) => {
+    const [topic, group] = ['t-kcat', `g-perf-${protocol}`];
+    const load = { bootstrap: node.bootstrap, topic, group, settings: new Map([['group.protocol', protocol]]) };
+    const { records } = await consumerPerformance({ ...load, records: 4 * COUNT }, shell.run);
+    expect(records).toBe(4 * COUNT);
+    const rows = await describeGroup(shell, node.bootstrap, group);
+    expect(rows.map(({ offset, end, member }) => [end - offset, member])).toEqual(rows.map(() => [0, '']));
+    expect(rows).toHaveLength(PARTITIONS);
+  });
+
   it("is listed, described, reset and deleted by Kafka's tools", async () => {
     const listed = await groups('--list', '--state');
     for (const { name } of kinds) expect(listed).toMatch(new RegExp(`^g-${name}\\s+Empty`, 'm'));

@@ -5,18 +5,24 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
-import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
-import { type Peer, startPeers } from './differential/peers.ts';
+import { type KafkaShell, startKafkaShell } from '../../tools/peers/kafka-shell.ts';
+import type { Service } from '../../tools/peers/process.ts';
+import { inTime, type Peer, startPeers } from './differential/peers.ts';
+import { describeGroup, GROUP_SETTINGS, memberKinds } from './grouping.ts';
 import { type Allowed, Comparison, plainLines, type Replacement } from './tool-lines.ts';
+
+const SETTINGS = new Map([...GROUP_SETTINGS, ['num.partitions', '1']]);
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-tools-'));
 const problem = await kafkaProblem();
-const peers: readonly Peer[] = problem === null ? await startPeers(new Map()) : [];
+const peers: readonly Peer[] = problem === null ? await startPeers(SETTINGS) : [];
 const shells = await Promise.all(peers.map(() => startKafkaShell()));
+const members: Service[] = [];
 afterAll(async () => {
   for (const shell of shells) shell.stop();
+  await Promise.all(members.map((member) => member.stop('SIGKILL')));
   await Promise.all(peers.map((peer) => peer.stop()));
   rmSync(folder, { recursive: true, force: true });
 });
@@ -97,6 +103,77 @@ const COMMANDS: readonly Command[] = [
   ['topics', '--describe --topic one'],
 ];
 
+/** The kinds of members of the groups: one of each protocol. */
+const KINDS = ['kcat', 'confluent-kafka-consumer'] as const;
+
+const BOTH_GROUPS = KINDS.map((kind) => `--group g-${kind}`).join(' ');
+
+/** Of topics that groups read, before they do. */
+const GROUPED_TOPICS: readonly Command[] = KINDS.flatMap((kind): Command[] => [
+  ['topics', `--create --topic t-${kind}`],
+  ['console-producer', `--topic t-${kind}`, 'p\nq\nr\ns\nt\n'],
+]);
+
+/** Of each group while a member reads. */
+const WHILE_READ: readonly Command[] = [
+  ['groups', '--list'],
+  ['groups', '--list --state'],
+  ['groups', '--list --type'],
+  ['groups', '--list --state Stable --type classic'],
+  ['groups', '--list --state empty,dead'],
+  ['groups', '--list --type consumer'],
+  ['groups', '--describe --all-groups'],
+  ['groups', '--describe --all-groups --members'],
+  ['groups', '--describe --all-groups --members --verbose'],
+  ['groups', '--describe --all-groups --state'],
+  ...KINDS.flatMap((kind): Command[] => [
+    ['groups', `--describe --group g-${kind} --offsets --verbose`],
+    ['groups', `--describe --group g-${kind} --state --verbose`],
+    ['groups', `--reset-offsets --group g-${kind} --topic t-${kind} --to-earliest --execute`],
+    ['groups', `--delete-offsets --group g-${kind} --topic t-${kind}`],
+    ['groups', `--delete --group g-${kind}`],
+  ]),
+  ['groups', '--describe --group nobody'],
+  ['groups', '--describe --group nobody --members'],
+  ['groups', '--describe --group nobody --state'],
+];
+
+/** Of the same groups when their members have gone. */
+const WHEN_EMPTY: readonly Command[] = [
+  ['groups', '--list --state'],
+  ['groups', '--describe --all-groups --members'],
+  ['groups', '--describe --all-groups --state'],
+  ...KINDS.flatMap((kind): Command[] => [
+    ['groups', `--describe --group g-${kind}`],
+    ...[
+      ...['--to-earliest --dry-run', '--to-earliest --execute', '--shift-by 2 --execute', '--shift-by -9 --execute'],
+      ...[
+        '--to-offset 3 --execute',
+        '--to-offset 99 --execute',
+        '--to-latest --execute',
+        '--by-duration P1D --execute',
+      ],
+      ...['--to-datetime 2020-01-01T00:00:00.000 --execute', '--to-current --dry-run', '--to-earliest --export'],
+      `--from-file ${file(`plan-${kind}`, `t-${kind},0,4\n`)} --execute`,
+    ].map((how): Command => ['groups', `--reset-offsets --group g-${kind} --topic t-${kind} ${how}`]),
+    ['groups', `--reset-offsets --group g-${kind} --topic t-${kind}:0 --to-latest --execute`],
+    ['groups', `--reset-offsets --group g-${kind} --topic t-${kind}:7 --to-latest --execute`],
+    ['groups', `--reset-offsets --group g-${kind} --topic nowhere --to-latest --execute`],
+    ['groups', `--reset-offsets --group g-${kind} --all-topics --to-earliest --execute`],
+    ['groups', `--describe --group g-${kind}`],
+    ['groups', `--delete-offsets --group g-${kind} --topic t-${kind}:7`],
+    ['groups', `--delete-offsets --group g-${kind} --topic nowhere`],
+    ['groups', `--delete-offsets --group g-${kind} --topic t-${kind}:0`],
+    ['groups', `--describe --group g-${kind}`],
+  ]),
+  ['groups', '--reset-offsets --group g-new --topic t-kcat --to-latest --execute'],
+  ['groups', '--describe --group g-new --state'],
+  ['groups', '--delete-offsets --group nobody --topic t-kcat'],
+  ['groups', `--delete ${BOTH_GROUPS} --group nobody`],
+  ['groups', '--delete --all-groups'],
+  ['groups', '--list'],
+];
+
 const ALLOWED: readonly Allowed[] = [
   {
     command: /--topic a --all$/,
@@ -126,6 +203,9 @@ function replacementsOf(peer: Peer): Replacement[] {
   return [
     [new RegExp(`127\\.0\\.0\\.1:${peer.port}`, 'g'), 'ADDRESS'],
     [/"logDir":"[^"]*"/g, 'FOLDER'],
+    // Ids of members: those of the classic protocol begin with the name of the client.
+    [/rdkafka-[0-9a-f-]{36}/g, 'MEMBER'],
+    [/(?<=^g-confluent-kafka-consumer (.* )?)[\w/+-]{22}(?= )/gm, 'MEMBER'],
     // How a console's lines fall into batches depends on their timing.
     [/"size":[1-9]\d*/g, '"size":SOME'],
     // To which partition a producer sends what has no key is chance.
@@ -147,16 +227,54 @@ async function runOn(peer: Peer, [tool, args, input]: Command): Promise<string[]
   return plainLines(finished, replacementsOf(peer));
 }
 
-describe.skipIf(problem !== null)("Apache Kafka's tools print the same of Apache Kafka and of Tidemark:", () => {
-  it.each(COMMANDS.map(([tool, args, input]) => ({ tool, args, input })))(
-    '$tool $args',
-    async ({ tool, args, input }) => {
-      const command: Command = input === undefined ? [tool, args] : [tool, args, input];
-      const [kafka = [], ours = []] = await Promise.all(peers.map((peer) => runOn(peer, command)));
-      const title = `${tool} ${args}`;
-      expect(comparison.differences(title, kafka, ours)).toEqual({ kafka: [], ours: [] });
-    },
-  );
+/** Starts a member of each kind beside each broker, and waits until it has read and committed all. */
+async function startMembers(): Promise<void> {
+  const kinds = (await memberKinds()).all.filter(({ name }) => KINDS.some((kind) => kind === name));
+  for (const [i, peer] of peers.entries()) {
+    const bootstrap = `127.0.0.1:${peer.port}`;
+    for (const { name, start } of kinds) {
+      members.push(await start(bootstrap, `g-${name}`, `t-${name}`));
+      await inTime(`${name} to read`, async () => {
+        const rows = await describeGroup(shells[i] as KafkaShell, bootstrap, `g-${name}`);
+        return rows.some(({ member, offset }) => member !== '' && offset === LINES) ? true : null;
+      });
+    }
+  }
+}
+
+async function stopMembers(): Promise<void> {
+  await Promise.all(members.splice(0).map((member) => member.stop('SIGTERM')));
+}
+
+/** Lines of each topic that is read. */
+const LINES = 5;
+
+interface Scene {
+  readonly scene: string;
+  readonly begin: () => Promise<void>;
+  readonly commands: readonly Command[];
+}
+
+const SCENES: readonly Scene[] = [
+  { scene: 'of a cluster', begin: async () => {}, commands: COMMANDS },
+  { scene: 'of topics that groups will read', begin: async () => {}, commands: GROUPED_TOPICS },
+  { scene: 'of groups that read', begin: startMembers, commands: WHILE_READ },
+  { scene: 'of groups without members', begin: stopMembers, commands: WHEN_EMPTY },
+];
+
+describe.skipIf(problem !== null)("Apache Kafka's tools print the same of Apache Kafka and of Tidemark", () => {
+  describe.each(SCENES)('$scene:', ({ begin, commands }) => {
+    beforeAll(begin);
+    it.each(commands.map(([tool, args, input]) => ({ tool, args, input })))(
+      '$tool $args',
+      async ({ tool, args, input }) => {
+        const command: Command = input === undefined ? [tool, args] : [tool, args, input];
+        const [kafka = [], ours = []] = await Promise.all(peers.map((peer) => runOn(peer, command)));
+        const title = `${tool} ${args}`;
+        expect(comparison.differences(title, kafka, ours)).toEqual({ kafka: [], ours: [] });
+      },
+    );
+  });
 
   it('every reason is needed', () => {
     expect(comparison.unused()).toEqual([]);

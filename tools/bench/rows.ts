@@ -2,7 +2,7 @@
  * What is measured of one node, one function a row. Within a row every side is started once and warmed up; then the
  * runs take turns (`turns.ts`).
  */
-import { type ProducerLoad, producerPerformance } from '../peers/kafka-tools.ts';
+import { consumerPerformance, type ProducerLoad, producerPerformance } from '../peers/kafka-tools.ts';
 import { residentBytes, runOrThrow } from '../peers/process.ts';
 import { median, type Row } from './figures.ts';
 import { type Side, type SideName, startSide } from './sides.ts';
@@ -93,6 +93,7 @@ async function consume(plan: Plan): Promise<Row[]> {
     const java = (from: number, to: number) => (side: Side) => consumeJava(side, from, to, seconds);
     await row('consume 1 KB, from memory', java(count - RECENT_RECORDS, count));
     await row('consume 1 KB, from files', java(0, Math.max(RECENT_RECORDS, count - NOT_RECENT_RECORDS)));
+    await row('consume 1 KB, consumer-perf', (side) => consumeInGroup(side, count));
     return row('consume 1 KB, kcat', (side) => consumeKcat(side, count));
   });
   return rows;
@@ -102,6 +103,12 @@ async function consumeJava(side: Side, from: number, to: number, seconds: number
   const said = await runClient(['consume', side.bootstrap, TOPIC, String(from), String(to), String(seconds)]);
   const { bytes, seconds: took } = JSON.parse(said) as { bytes: number; seconds: number };
   return bytes / 1e6 / took;
+}
+
+/** All of it, from the beginning, as the one member of a group. */
+async function consumeInGroup({ bootstrap }: Side, count: number): Promise<number> {
+  const { mebibytesPerSecond } = await consumerPerformance({ bootstrap, topic: TOPIC, records: count });
+  return (mebibytesPerSecond * MIB) / 1e6;
 }
 
 async function consumeKcat(side: Side, count: number): Promise<number> {

@@ -60,6 +60,9 @@ export interface ProducerLoad {
 /** Tools that work long enough for the second of the compilers in Java to pay; the others take half as long without. */
 const LONG_RUNNING = /perf|end-to-end|dump|Performance|Latency/;
 
+/** How long the consumer benchmark waits for a record. */
+const CONSUMER_TIMEOUT_MS = 60_000;
+
 /** Runs a tool by its name, or any class by its full name. */
 export async function runKafkaTool(name: string, args: readonly string[], options?: RunOptions): Promise<Finished> {
   const home = await installKafka();
@@ -88,6 +91,52 @@ export async function producerPerformance(load: ProducerLoad): Promise<ProducerF
 function complaintsIn({ stdout, stderr }: Finished): string[] {
   const passing = /UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE/;
   return `${stdout}\n${stderr}`.split('\n').filter((line) => /Exception|ERROR|WARN/.test(line) && !passing.test(line));
+}
+
+/** What one run of the consumer benchmark measured. */
+export interface ConsumerFigures {
+  readonly records: number;
+  /** 1,048,576 bytes, in the time in which its group was at rest. */
+  readonly mebibytesPerSecond: number;
+}
+
+/** What a consumer benchmark is asked to do. */
+export interface ConsumerLoad {
+  readonly bootstrap: string;
+  readonly topic: string;
+  readonly records: number;
+  /** Of its own for each run by default, so that it begins at the beginning. */
+  readonly group?: string;
+  /** Consumer settings by Kafka's names. */
+  readonly settings?: ReadonlyMap<string, string>;
+}
+
+/** Kafka's consumer benchmark, a group of one member. Throws when it fails or does not read that many records. */
+export async function consumerPerformance(
+  load: ConsumerLoad,
+  runTool: (name: string, args: readonly string[]) => Promise<Finished> = runKafkaTool,
+): Promise<ConsumerFigures> {
+  const settings = [...(load.settings ?? [])].flatMap(([name, value]) => ['--command-property', `${name}=${value}`]);
+  const finished = await runTool('consumer-perf', [
+    ...['--bootstrap-server', load.bootstrap, '--topic', load.topic, '--num-records', String(load.records)],
+    ...['--timeout', String(CONSUMER_TIMEOUT_MS), ...(load.group === undefined ? [] : ['--group', load.group])],
+    ...settings,
+  ]);
+  const figures = parseConsumerFigures(finished.stdout);
+  if (finished.code !== 0 || figures === null || figures.records < load.records) {
+    const said = `${finished.stdout.slice(-3000)}\n${finished.stderr.slice(-3000)}`;
+    throw new Error(`the consumer benchmark ended with ${finished.code}:\n${said}`);
+  }
+  return figures;
+}
+
+/** Reads the last line of the consumer benchmark; null if it is not there. */
+export function parseConsumerFigures(text: string): ConsumerFigures | null {
+  const line = text.split('\n').findLast((one) => /^\d{4}-\d\d-\d\d .*,/.test(one));
+  // From, until, MB, MB/s, records, records/s, ms of rebalancing, ms of fetching, MB/s and records/s of these.
+  const columns = line?.split(',').map((column) => Number(column)) ?? [];
+  const [records, mebibytesPerSecond] = [columns[4], columns[8]];
+  return records === undefined || mebibytesPerSecond === undefined ? null : { records, mebibytesPerSecond };
 }
 
 /** Reads the last line of the producer benchmark; null if it is not there. */
