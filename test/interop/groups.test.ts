@@ -32,9 +32,10 @@ let node: TidemarkNode = await start();
 const shell = await startKafkaShell();
 const parties = new Map(kinds.map((kind) => [kind, new Party(kind.name, node.bootstrap, shell, folder)]));
 const together = new Party('mixed', node.bootstrap, shell, folder);
+const changing = new Party('changing', node.bootstrap, shell, folder);
 afterAll(async () => {
   shell.stop();
-  const members = [...parties.values(), together].flatMap((party) => party.members);
+  const members = [...parties.values(), together, changing].flatMap((party) => party.members);
   await Promise.all([...members.map((member) => member.stop('SIGKILL')), node.service.stop('SIGKILL')]);
 });
 
@@ -150,6 +151,43 @@ describe.skipIf(problem !== null)('a group of different clients', () => {
       expect(together.read()).toEqual(numbers(0, together.written));
       await oldest.stop('SIGTERM');
     }
+  });
+});
+
+describe.skipIf(problem !== null)('a group whose members change over, one by one', () => {
+  // librdkafka may not lead: it tells members more than partitions then, and no broker changes such a group.
+  const [old, older, next, later, back] = [
+    ...['console-consumer-classic', 'confluent-kafka-cooperative-sticky', 'confluent-kafka-consumer'],
+    ...['console-consumer-consumer', 'kafka-python-cooperative-sticky'],
+  ].map((name) => kinds.find((kind) => kind.name === name) as MemberKind);
+
+  it('to the other protocol, and back, leaves nothing out', async () => {
+    await changing.makeTopic();
+    const typed = async (type: string): Promise<void> => {
+      expect(await groups('--list', '--type')).toMatch(new RegExp(`^${changing.group}\\s+${type}`, 'm'));
+    };
+    const settled = async (count: number, type: string): Promise<void> => {
+      await changing.writeUpTo(changing.written + COUNT);
+      await changing.settled(count);
+      expect(changing.read()).toEqual(numbers(0, changing.written));
+      await typed(type);
+    };
+    const first = [await changing.join(old as MemberKind)];
+    await settled(1, 'Classic');
+    first.push(await changing.join(older as MemberKind));
+    await settled(2, 'Classic');
+    const second = [await changing.join(next as MemberKind)];
+    await settled(3, 'Consumer');
+    await first[0]?.stop('SIGTERM');
+    second.push(await changing.join(later as MemberKind));
+    await settled(3, 'Consumer');
+    await first[1]?.stop('SIGTERM');
+    await settled(2, 'Consumer');
+    const third = await changing.join(back as MemberKind);
+    await settled(3, 'Consumer');
+    await Promise.all(second.map((member) => member.stop('SIGTERM')));
+    await settled(1, 'Classic');
+    await third.stop('SIGTERM');
   });
 });
 
