@@ -32,7 +32,8 @@ const NODE = asAnyMachine<Node, NodeConfig>({
 
 /**
  * The whole of a node is checked after one in so many of its steps, for it took a fifth of a run to do so after each;
- * what is left over from a step is looked for after every one. Whatever breaks and stays so is found within these.
+ * what is left over from a step is looked for after every one. Whatever breaks and stays so is found within these; what
+ * is right again by then is missed, unless it is of a kind that others judge after every step.
  */
 const STEPS_PER_CHECK = 4;
 

@@ -3,14 +3,17 @@
  *
  * Of several nodes, the replicas are compared while time goes on: that changes nothing.
  */
+import { QUORUM } from '../core/verify/excuses.ts';
 import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor, AnyMachine } from './actor.ts';
 import { isSpoilt, type Keeper, noteComplaints, noteDamages, noteFlips, noteRecoveries } from './damage.ts';
 import type { ElectionNotes } from './election-marks.ts';
 import type { GroupNotes } from './group-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
-import { compareAll, type Onlooker } from './onlooker.ts';
+import { nodeOf } from './nodes.ts';
+import { compareAll, note, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
+import { compareSnapshots, type Shelf } from './snapshot-check.ts';
 import { lookForStalls, type Stalls } from './stalls.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Witness } from './witness.ts';
@@ -116,8 +119,15 @@ function tellBreaches({ world, keeper, told }: Run): void {
 }
 
 /** Compares the replicas on all nodes that are up. At the end every log has been cut that had to be. */
-export function compareReplicas({ onlooker, history, nodes, keeper }: Run, isEnd: boolean): void {
+export function compareReplicas({ onlooker, history, nodes, keeper, world }: Run, isEnd: boolean): void {
   compareAll(onlooker, history, nodes, isEnd, (node, log) => isSpoilt(keeper, node, log));
+  const shelves: Shelf[] = [];
+  for (const actor of nodes) {
+    const node = nodeOf(actor);
+    if (node === null || actor.disk === null || isSpoilt(keeper, node.nodeId, QUORUM)) continue;
+    shelves.push({ node: node.nodeId, folder: node.folder, disk: actor.disk });
+  }
+  note(onlooker.complained, history, compareSnapshots(shelves, world.env.reached), QUORUM);
 }
 
 /** The machines of those who are asked to stop before the logs are read. */

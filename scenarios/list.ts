@@ -78,6 +78,8 @@ export const SCENARIOS: readonly Scenario[] = [
   VOTERS_COME_AND_GO,
   GROUPS_SHARE,
   THREE_GROUPS,
+  THREE_LATE_WORDS,
+  THREE_LATE_MOVES,
 ];
 
 /**
@@ -96,4 +98,4 @@ export const UNLIMITED_SCENARIOS: readonly Scenario[] = [
  * Stories that wait for the nodes to be able to do what they tell. No seed draws them and no list shows them; they are
  * played by their names. One that holds moves to the end of the list above.
  */
-export const WAITING_SCENARIOS: readonly Scenario[] = [THREE_LATE_WORDS, THREE_LATE_MOVES];
+export const WAITING_SCENARIOS: readonly Scenario[] = [];

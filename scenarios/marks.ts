@@ -102,6 +102,10 @@ export const RARE_MARKS: readonly string[] = [
   // A controller was lost with what it was asked; a leader was cut off from all others.
   'broker.call_taken_back',
   'broker.may_be_replaced',
+  // What was asked long ago was asked once more, by a producer and by a node; two nodes had a snapshot of one name.
+  'sim.repeated',
+  'sim.repeated.between',
+  'sim.snapshots.compared',
   // A move was taken back, or turned on its way; a leader voted itself out.
   'sim.move.cancelled',
   'sim.move.turned',

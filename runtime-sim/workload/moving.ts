@@ -50,6 +50,8 @@ interface Moving {
   isUnderWay: boolean;
 }
 
+/** Replicas that outlive any one node. */
+const OUTLIVING = 2;
 /** Requests that one process has open, at most. */
 const OPEN_MAX = 6;
 /** Between two looks, and after a failure. */
@@ -142,9 +144,11 @@ function work(state: Moving, env: Env): void {
     return;
   }
   const [topic, partition] = drawPartition(state);
-  const { nodes, replicas, replicasMin } = options;
+  const { constant, nodes, replicas, replicasMin } = options;
   const most = Math.min(nodes, replicas + 1);
-  const count = replicasMin + jitter(dice, most - replicasMin + 1);
+  // Those that come and go are never put in order: they have as many as it takes to outlive a node.
+  const least = topic === constant ? replicasMin : Math.max(replicasMin, Math.min(replicas, OUTLIVING));
+  const count = least + jitter(dice, most - least + 1);
   const target = die < 30 ? null : drawReplicas(state, count);
   ask(state, env, { kind: 'movePartition', topic, partition, replicas: target });
 }
