@@ -44,7 +44,8 @@ export function runInside(): Promise<number> {
     stdio: 'inherit',
     env: { ...process.env, [INSIDE]: '1' },
   });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  // It heeds no other signal while it waits for its child, which goes with it.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill('SIGKILL'));
   return new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
 }
 
