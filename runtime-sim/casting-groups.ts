@@ -7,8 +7,6 @@ import { CONSUMING, type ConsumingOptions } from './workload/consuming.ts';
 import type { Observer } from './workload/observer.ts';
 import { addActor, startAt, type World } from './world.ts';
 
-/** Of the classic protocol; the coordinator's own of the other is in the settings of the scenarios. */
-const SESSION_TIMEOUT_MS = 6_000;
 /** A frozen process goes on at the latest after so long, so that some come back before their session is over. */
 const FROZEN_MS_MAX = 14_000;
 const HEARTBEAT_MS = 500;
@@ -55,7 +53,7 @@ function addMember(
       instanceId: member.isStatic ? clientId : null,
       assignors: group.assignors,
       serverAssignor: member.serverAssignor,
-      sessionTimeoutMs: SESSION_TIMEOUT_MS,
+      sessionTimeoutMs: member.sessionTimeoutMs,
       heartbeatIntervalMs: HEARTBEAT_MS,
       maxPollIntervalMs: member.maxPollIntervalMs,
       reset: 'earliest',

@@ -38,7 +38,8 @@ function drawMember(dice: Dice, entity: number, troubleEveryMs: readonly [number
     commits,
     isByPattern: chance(dice, SITE.plan, entity, 250_000),
     pollEveryMs: between(dice, SITE.plan, entity, 5, 120),
-    maxPollIntervalMs: pick(dice, SITE.plan, entity, [3_000, 6_000, 15_000]),
+    maxPollIntervalMs: pick(dice, SITE.plan, entity, [3_000, 3_000, 6_000, 15_000]),
+    sessionTimeoutMs: pick(dice, SITE.plan, entity, [6_000, 12_000]),
     troubleEveryMs: between(dice, SITE.plan, entity, troubleEveryMs[0], troubleEveryMs[1]),
     serverAssignor: pick(dice, SITE.plan, entity, ['uniform', 'range', null]),
   };

@@ -241,6 +241,8 @@ export interface MemberPlan {
   readonly isByPattern: boolean;
   readonly pollEveryMs: number;
   readonly maxPollIntervalMs: number;
+  /** Of the classic protocol; longer than a rebalance may take, a static member may miss one and stay. */
+  readonly sessionTimeoutMs: number;
   readonly troubleEveryMs: number;
   readonly serverAssignor: 'uniform' | 'range' | null;
 }

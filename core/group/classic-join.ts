@@ -34,6 +34,7 @@ import {
   generationSize,
   newGroupRecord,
   owesPartitions,
+  renamedRecord,
 } from './classic-written.ts';
 import { consumerTombstones, joinConsumerGroup } from './consumer.ts';
 import { MEMBER_ID_SINCE, newMemberId } from './member-ids.ts';
@@ -266,7 +267,9 @@ function replaceStatic(
   const member = takePlace(work, group, former, memberId);
   touch(state, work, group, member);
   renew(work, group, member, join);
+  const renamed = renamedRecord(group, formerId, memberId);
   if (group.state === 'PreparingRebalance') {
+    work.records.push(...renamed);
     completeIfAllJoined(state, work, group);
   } else if (group.state === 'Stable' && !isOwing && isGoneOnWith(state, group)) {
     work.records.push(generationRecord(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES));
@@ -280,6 +283,7 @@ function replaceStatic(
   } else {
     // The leader may have been told of the former member: its assignment would miss the new one. And what the former
     // member had yet to give up would stay without an owner: the new one does not know that it is to join again.
+    work.records.push(...renamed);
     prepareRebalance(state, work, group);
   }
 }

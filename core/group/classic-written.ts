@@ -51,6 +51,17 @@ export function generationRecord(group: ClassicGroup, assigned: (memberId: strin
   );
 }
 
+/**
+ * The last record of a group with a static member under its new id, if it was there under its former: a coordinator
+ * that loads the group before its next generation would take the new one for a zombie.
+ */
+export function renamedRecord({ groupId, written }: ClassicGroup, formerId: string, memberId: string): GroupRecord[] {
+  if (written?.members.some((member) => member.memberId === formerId) !== true) return [];
+  const members = written.members.map((member) => (member.memberId === formerId ? { ...member, memberId } : member));
+  const leader = written.leader === formerId ? memberId : written.leader;
+  return [groupRecord('GroupMetadata', { group: groupId }, { ...written, leader, members })];
+}
+
 /** The first record of a group: it exists, and that is all. */
 export function newGroupRecord(group: ClassicGroup): GroupRecord {
   return groupRecord(

@@ -79,6 +79,8 @@ export interface GroupHistory {
   readonly deliveries: Deliveries;
   /** Members so far. */
   members: number;
+  /** Of each static member, by its `group.instance.id`, how many lives have begun. */
+  readonly lives: Map<string, number>;
   /** When nobody came, went or failed any more; -1 while that time has not come. */
   calmUs: number;
   /** Members that were to settle then. */
@@ -99,6 +101,7 @@ export function createGroupHistory(groupId: string, protocol: GroupHistory['prot
     lookups: [],
     deliveries: { holding: [], partition: [], offset: [], atUs: [] },
     members: 0,
+    lives: new Map(),
     calmUs: -1,
     calmMembers: 0,
     settledUs: -1,

@@ -102,22 +102,36 @@ function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[
   return byPartition;
 }
 
-/** Promise 5. Nobody of an earlier generation commits where a later one has begun. */
+/** Promise 5. Nobody of an earlier generation commits where a later one has begun, nor for what is another's since. */
 export function findZombieCommits({ history }: GroupFacts): Found {
   const found: Found = [];
-  for (const { groupId, protocol, assignments, commits } of history.groups) {
-    if (protocol !== 'classic') continue;
-    for (const { member, partition, outcome, generation, lastSentUs, offset } of commits) {
+  for (const { groupId, protocol, assignments, commits, holdings } of history.groups) {
+    const byPartition = holdingsByPartition(holdings);
+    for (const commit of commits) {
+      const { member, partition, outcome, generation, lastSentUs, offset } = commit;
       if (outcome !== 'acknowledged' || generation < 0) continue;
-      const later = assignments.find((one) => one.generation > generation && one.atUs < lastSentUs);
-      if (later === undefined) continue;
-      const what = `${offset} for ${partitionText(history, partition)}`;
-      const when = `in generation ${generation} after ${later.generation} had begun`;
-      const sentence = `member ${member} of ${groupId} committed ${what} ${when}`;
-      report(found, 'zombie-commit', 5, partition, sentence);
+      const who = `member ${member} of ${groupId} committed ${offset} for ${partitionText(history, partition)}`;
+      if (protocol === 'classic') {
+        const later = assignments.find((one) => one.generation > generation && one.atUs < lastSentUs);
+        if (later === undefined) continue;
+        const sentence = `${who} in generation ${generation} after ${later.generation} had begun`;
+        report(found, 'zombie-commit', 5, partition, sentence);
+      } else {
+        const later = nextOwner(byPartition.get(partition) ?? [], commit);
+        if (later === undefined) continue;
+        const sentence = `${who}, which member ${later.member} had come to own at ${later.fromUs} us`;
+        report(found, 'zombie-commit', 5, partition, sentence);
+      }
     }
   }
   return found;
+}
+
+/** Who came to own the partition after the committing member had, and before the commit was sent. */
+function nextOwner(holdings: readonly Holding[], { member, lastSentUs }: OffsetCommit): Holding | undefined {
+  let ownUs = Number.POSITIVE_INFINITY;
+  for (const one of holdings) if (one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
+  return holdings.find((one) => one.member !== member && one.askedUs > ownUs && one.fromUs < lastSentUs);
 }
 
 /** A committed offset is what was committed last: it is never lost, and goes back only where a client says so. */

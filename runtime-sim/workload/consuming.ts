@@ -111,7 +111,7 @@ function create(options: ConsumingOptions): Consuming {
     ids,
     consumer: newConsumer(options, ids, 1),
     dice: createJitter(1),
-    notes: beginMember(options.observer, options.group),
+    notes: beginMember(options.observer, options.group, options.consumer.instanceId ?? null),
     nextPollMs: NEVER,
     nextTroubleMs: NEVER,
     nextLookupMs: NEVER,
@@ -227,7 +227,7 @@ function comeBack(state: Consuming, env: Env): void {
   state.backAtMs = NEVER;
   if (state.isBack === 'anew') {
     endMember(state.notes);
-    state.notes = beginMember(options.observer, options.group);
+    state.notes = beginMember(options.observer, options.group, options.consumer.instanceId ?? null);
     state.consumer = newConsumer(options, state.ids, (jitter(dice, 0x7fffffff) + 1) >>> 0);
     state.owed = null;
     state.lookups.clear();
@@ -312,9 +312,9 @@ function take(state: Consuming, env: Env, event: ConsumerEvent): void {
 }
 
 /**
- * A program would end, and be started again. Of static members that is no fault where, in the consumer protocol, the
- * coordinator still waits for one that has died, until its session is over; or where, in the classic one, a coordinator
- * has gone that had given it a new id: that is in the log with the next generation only, and its older one is not it.
+ * A program would end, and be started again. That is no fault where, in the consumer protocol, the coordinator still
+ * waits for an earlier life of a static member until its session is over. In the classic protocol the newest life takes
+ * the place of all that were before it, and each instance has one process here: none is ever refused.
  */
 function takeFatal(
   state: Consuming,
@@ -324,8 +324,8 @@ function takeFatal(
   const { observer, group, consumer } = state.options;
   observer.reached(`sim.consumer.fatal_${error}`);
   const { history } = observer;
-  const expected = group.protocol === 'consumer' ? ErrorCode.UNRELEASED_INSTANCE_ID : ErrorCode.FENCED_INSTANCE_ID;
-  const isExpected = error === expected && typeof consumer.instanceId === 'string';
+  const lives = group.lives.get(consumer.instanceId ?? '') ?? 0;
+  const isExpected = group.protocol === 'consumer' && error === ErrorCode.UNRELEASED_INSTANCE_ID && lives > 1;
   const where = at === null ? '' : ` of ${at.topic}-${at.partition}`;
   const sentence = `a member of ${group.groupId} was told ${error}${where} for good: ${message}`;
   if (!isExpected) complain(history, { checker: 'consumer-failed', promise: 5, partition: -1, sentence });

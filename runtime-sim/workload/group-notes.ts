@@ -34,9 +34,10 @@ export interface MemberNotes {
   answeredUs: number;
 }
 
-/** Another member. */
-export function beginMember(observer: Observer, group: GroupHistory): MemberNotes {
+/** Another member; a static one by its instance id. */
+export function beginMember(observer: Observer, group: GroupHistory, instanceId: string | null): MemberNotes {
   group.members += 1;
+  if (instanceId !== null) group.lives.set(instanceId, (group.lives.get(instanceId) ?? 0) + 1);
   const common = { heartbeat: 0, heartbeatUs: 0, answeredUs: -1 };
   return { observer, group, member: group.members, holdings: new Map(), open: [], ...common };
 }

@@ -132,6 +132,18 @@ describe('a static member', () => {
     expect(answered(first)).toMatchObject({ errorCode: 0, generationId: generation + 1 });
   });
 
+  it('that comes back while a rebalance is prepared is known under its new id to the next coordinator', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0' });
+    enter(coordinator);
+    const back = join(coordinator, { groupInstanceId: 'i1' });
+    const { memberId } = answered(back);
+    failOver(coordinator);
+    expect(beat(coordinator, generation, memberId, 'i1')).toBe(ErrorCode.NONE);
+    expect(beat(coordinator, generation, ids[1] ?? '', 'i1')).toBe(ErrorCode.FENCED_INSTANCE_ID);
+  });
+
   it('that comes back while the assignment is made has everybody join again', () => {
     const coordinator = createCoordinator();
     const joining = ['i0', 'i1'].map((groupInstanceId) => join(coordinator, { groupInstanceId }));

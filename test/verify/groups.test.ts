@@ -123,6 +123,18 @@ describe('commits', () => {
     expect(found(history)).toContain('zombie-commit');
   });
 
+  it("of what is another member's since are refused", () => {
+    const { history, group } = scene('consumer');
+    hand(group, own(group, 1, 1, 100, 150), [0, 1, 2], 110);
+    own(group, 2, 2, 300);
+    commit(group, 3, 290);
+    expect(found(history)).toEqual([]);
+    commit(group, 3, 310, { outcome: 'unknown' });
+    expect(found(history)).toEqual([]);
+    commit(group, 3, 310);
+    expect(found(history)).toEqual(['zombie-commit']);
+  });
+
   it('are not lost', () => {
     const { history, group } = sound();
     look(group, -1, 260);
