@@ -1,4 +1,5 @@
-// The Go clients: CLIENT write BOOTSTRAP TOPIC CODEC FILE | CLIENT read BOOTSTRAP TOPIC | CLIENT admin BOOTSTRAP TOPIC
+// The Go clients: CLIENT write BOOTSTRAP TOPIC CODEC FILE | CLIENT read BOOTSTRAP TOPIC | CLIENT admin BOOTSTRAP TOPIC |
+// CLIENT member BOOTSTRAP TOPIC GROUP ASSIGNOR
 package main
 
 import (
@@ -20,6 +21,10 @@ var clients = map[string]Client{
 }
 
 func main() {
+	if os.Args[2] == "member" {
+		beMember(os.Args[1], os.Args[3:])
+		return
+	}
 	client, mode, bootstrap, topic := clients[os.Args[1]], os.Args[2], os.Args[3], os.Args[4]
 	switch mode {
 	case "write":

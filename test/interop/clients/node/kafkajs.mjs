@@ -1,4 +1,5 @@
-// kafkajs: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC
+// kafkajs: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC |
+// member BOOTSTRAP TOPIC GROUP ASSIGNOR
 // Its consumer knows groups only, so reading goes through the classes under it: its cluster, its fetch, its decoder.
 // The codecs that it leaves to plug-ins are plugged in from packages that need no compiler.
 import { createRequire } from 'node:module';
@@ -6,6 +7,7 @@ import { compress, decompress, init } from '@bokuweb/zstd-wasm';
 import kafkajs from 'kafkajs';
 import snappy from 'kafkajs-snappy';
 import { compressFrame, decompressFrame } from 'lz4-napi';
+import { beMember } from './kafkajs-member.mjs';
 import { batchesOf, createDigest, loadRecords } from './records.mjs';
 
 const require = createRequire(import.meta.url);
@@ -86,4 +88,4 @@ async function administer() {
   console.log(JSON.stringify({ created, listed, partitions: partitions.length, retentionMs, gone }));
 }
 
-await { write, read, admin: administer }[mode]();
+await { write, read, admin: administer, member: () => beMember(process.argv.slice(3)) }[mode]();

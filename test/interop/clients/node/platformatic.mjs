@@ -1,6 +1,8 @@
-// @platformatic/kafka: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC
+// @platformatic/kafka: write BOOTSTRAP TOPIC CODEC FILE | read BOOTSTRAP TOPIC | admin BOOTSTRAP TOPIC |
+// member BOOTSTRAP TOPIC GROUP ASSIGNOR
 // Its streams join a group, so reading uses the consumer's own fetch, which does not.
 import { Admin, ConfigResourceTypes, Consumer, Producer } from '@platformatic/kafka';
+import { beMember } from './platformatic-member.mjs';
 import { batchesOf, createDigest, loadRecords } from './records.mjs';
 
 const [mode, bootstrap, topic, codec, file] = process.argv.slice(2);
@@ -72,4 +74,4 @@ async function administer() {
   }));
 }
 
-await { write, read, admin: administer }[mode]();
+await { write, read, admin: administer, member: () => beMember(process.argv.slice(3)) }[mode]();
