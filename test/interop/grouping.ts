@@ -30,12 +30,45 @@ export interface MemberKind {
   readonly start: (bootstrap: string, group: string, topic: string) => Promise<Service>;
 }
 
-/** Clients whose programs are in `clients/`, and the assignors that each is tried with. */
+/** Kinds of members, as tests take them. */
+export interface MemberKinds {
+  readonly all: readonly MemberKind[];
+  /** Of each client once, those that can share a group, by the assignor that they have in common. */
+  readonly mixed: ReadonlyMap<string, readonly MemberKind[]>;
+}
+
+/**
+ * Clients whose programs are in `clients/`, and the assignors that each is tried with: what it has beyond `range`. Those
+ * without `consumer` do not know that protocol.
+ */
 const PROGRAMS: readonly (readonly [client: string, assignors: readonly string[]])[] = [
   ['confluent-kafka', ['cooperative-sticky', 'consumer']],
   ['kafka-python', ['cooperative-sticky']],
   ['aiokafka', ['sticky']],
+  // Its own assigner has a name and a format that no other client knows; the ones in its program are written for it.
+  ['kafkajs', ['roundrobin']],
+  ['platformatic-1', ['roundrobin', 'consumer']],
+  ['platformatic-2', ['cooperative-sticky', 'consumer']],
+  ['franz-go', ['cooperative-sticky', 'consumer']],
+  ['sarama', ['sticky']],
+  ['kafka-go', ['roundrobin']],
 ];
+
+/**
+ * Clients that share a group with all others by `range`, but for kafka-go: it calls what it subscribes to version 1 and
+ * leaves out what that version has at its end, and takes no other's that has it. librdkafka and it find no assignment
+ * for each other, whoever leads, with any broker.
+ */
+const SHARING_RANGE = PROGRAMS.map(([name]) => name).filter((name) => name !== 'kafka-go');
+/** Clients that get on with kafka-go. */
+const SHARING_ROUNDROBIN: readonly string[] = [
+  ...['kafka-go', 'kafkajs', 'franz-go', 'platformatic-1', 'sarama', 'platformatic-2'],
+];
+
+/** Clients that cannot be members of a group of any broker, and why. */
+const WITHOUT_GROUPS: ReadonlyMap<string, string> = new Map([
+  ['rskafka', 'it has no groups: it reads the partitions that it is told to'],
+]);
 
 /** Partitions of each topic: more than there are members. */
 export const PARTITIONS = 4;
@@ -81,8 +114,8 @@ function verifiableConsumer(protocol: Protocol, bootstrap: string, group: string
   return java('org.apache.kafka.tools.VerifiableConsumer', [...args, '--group-protocol', protocol]);
 }
 
-/** All kinds of members; and, of each client once, those that can share a group, for all of them know `range`. */
-export async function memberKinds(): Promise<{ readonly all: MemberKind[]; readonly mixed: MemberKind[] }> {
+/** Makes sure that all clients are there. */
+export async function memberKinds(): Promise<MemberKinds> {
   const clients = await needClients(fileURLToPath(new URL('./clients/', import.meta.url)));
   const kafka = await kafkaProblem();
   const classic: MemberKind[] = [
@@ -107,10 +140,17 @@ export async function memberKinds(): Promise<{ readonly all: MemberKind[]; reado
       start: async (bootstrap, group, topic) => client.serve(['member', bootstrap, topic, group, assignor]),
     };
   };
+  for (const { name } of clients) {
+    const isKnown = WITHOUT_GROUPS.has(name) !== PROGRAMS.some(([client]) => client === name);
+    if (!isKnown) throw new Error(`whether ${name} can be a member of groups is not told`);
+  }
   const own = PROGRAMS.flatMap(([name, assignors]) => assignors.map((assignor) => kind(name, assignor)));
   return {
     all: [...classic, ...consumer, ...own],
-    mixed: [...classic, ...PROGRAMS.map(([name]) => kind(name, 'range'))],
+    mixed: new Map([
+      ['range', [...classic, ...SHARING_RANGE.map((name) => kind(name, 'range'))]],
+      ['roundrobin', SHARING_ROUNDROBIN.map((name) => kind(name, 'roundrobin'))],
+    ]),
   };
 }
 

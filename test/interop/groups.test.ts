@@ -31,11 +31,15 @@ const port = await freePort();
 let node: TidemarkNode = await start();
 const shell = await startKafkaShell();
 const parties = new Map(kinds.map((kind) => [kind, new Party(kind.name, node.bootstrap, shell, folder)]));
-const together = new Party('mixed', node.bootstrap, shell, folder);
+const together = [...mixed].map(([assignor, sharing]) => {
+  const party = new Party(`mixed-${assignor}`, node.bootstrap, shell, folder);
+  return { assignor, party, sharing: sharing.filter((kind) => kind.problem === null) };
+});
 const changing = new Party('changing', node.bootstrap, shell, folder);
 afterAll(async () => {
   shell.stop();
-  const members = [...parties.values(), together, changing].flatMap((party) => party.members);
+  const mixtures = together.map(({ party }) => party);
+  const members = [...parties.values(), ...mixtures, changing].flatMap((party) => party.members);
   await Promise.all([...members.map((member) => member.stop('SIGKILL')), node.service.stop('SIGKILL')]);
 });
 
@@ -109,7 +113,9 @@ const DUTIES: readonly Duty[] = [
     check: async (party) => {
       await party.settled(1);
       const second = party.members[1] as Service;
-      expect(recordsOf(second).slice(readBefore.get(second)).sort()).toEqual(numbers(2 * COUNT, 3 * COUNT));
+      // What comes after the kill may be read twice by who joins once more before it has committed.
+      const read = new Set(recordsOf(second).slice(readBefore.get(second)));
+      expect([...read].sort()).toEqual(numbers(2 * COUNT, 3 * COUNT));
     },
   },
   {
@@ -135,20 +141,18 @@ describe.skipIf(problem !== null).each(DUTIES)('in a group of one client $duty:'
 });
 
 describe.skipIf(problem !== null)('a group of different clients', () => {
-  const sharing = mixed.filter((kind) => kind.problem === null);
-
-  it('shares a topic, whoever of them leads', async () => {
-    await together.makeTopic(sharing.length + 1);
+  it.each(together)('shares a topic by $assignor, whoever of them leads', async ({ party, sharing }) => {
+    await party.makeTopic(sharing.length + 1);
     for (const [i, kind] of sharing.entries()) {
-      await together.join(kind);
-      await together.writeUpTo((i + 1) * COUNT);
+      await party.join(kind);
+      await party.writeUpTo((i + 1) * COUNT);
     }
-    await together.settled(sharing.length);
+    await party.settled(sharing.length);
     // The oldest one leads: it shares out by what the others have said, and they must understand what it says.
-    for (const [i, oldest] of [...together.members].entries()) {
-      await together.writeUpTo((sharing.length + i + 1) * COUNT);
-      await together.settled(sharing.length - i);
-      expect(together.read()).toEqual(numbers(0, together.written));
+    for (const [i, oldest] of [...party.members].entries()) {
+      await party.writeUpTo((sharing.length + i + 1) * COUNT);
+      await party.settled(sharing.length - i);
+      expect(party.read()).toEqual(numbers(0, party.written));
       await oldest.stop('SIGTERM');
     }
   });
