@@ -38,8 +38,8 @@ export interface MemberKinds {
 }
 
 /**
- * Clients whose programs are in `clients/`, and the assignors that each is tried with: what it has beyond `range`. Those
- * without `consumer` do not know that protocol.
+ * Clients whose programs are in `clients/`, and the assignors that each is tried with: what it has beyond `range`.
+ * Those without `consumer` do not know that protocol.
  */
 const PROGRAMS: readonly (readonly [client: string, assignors: readonly string[]])[] = [
   ['confluent-kafka', ['cooperative-sticky', 'consumer']],
@@ -55,9 +55,9 @@ const PROGRAMS: readonly (readonly [client: string, assignors: readonly string[]
 ];
 
 /**
- * Clients that share a group with all others by `range`, but for kafka-go: it calls what it subscribes to version 1 and
- * leaves out what that version has at its end, and takes no other's that has it. librdkafka and it find no assignment
- * for each other, whoever leads, with any broker.
+ * Clients that share a group with all others by `range`. kafka-go does not: it calls what it subscribes to version 1
+ * and leaves out what that version has at its end. It and librdkafka find no assignment for each other, whoever leads,
+ * with Apache Kafka as with us.
  */
 const SHARING_RANGE = PROGRAMS.map(([name]) => name).filter((name) => name !== 'kafka-go');
 /** Clients that get on with kafka-go. */
@@ -185,7 +185,8 @@ export class Party {
   }
 
   async makeTopic(partitions = PARTITIONS): Promise<void> {
-    const asked = ['--create', '--topic', this.topic, '--partitions', String(partitions)];
+    // The tool asks again where an election took its first answer away: the topic may then be there already.
+    const asked = ['--create', '--if-not-exists', '--topic', this.topic, '--partitions', String(partitions)];
     const { code, stdout } = await this.shell.run('topics', ['--bootstrap-server', this.bootstrap, ...asked]);
     expect(code, stdout).toBe(0);
   }

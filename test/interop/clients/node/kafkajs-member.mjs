@@ -9,7 +9,9 @@ function assignerOf(name) {
   return ({ cluster }) => ({
     name,
     version: 0,
-    protocol: ({ topics }) => ({ name, metadata: MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }) }),
+    protocol: ({ topics }) => {
+      return { name, metadata: MemberMetadata.encode({ version: 0, topics, userData: Buffer.alloc(0) }) };
+    },
     assign: async ({ members, topics: [topic] }) => {
       const memberIds = members.map(({ memberId }) => memberId);
       const parts = shared.share(name, memberIds, cluster.findTopicPartitionMetadata(topic).length);
