@@ -12,9 +12,12 @@ import { ErrorCode, errorInfo } from '../protocol/errors.ts';
 import type { ResponseOf } from '../protocol/messages/index.ts';
 import { isElsewhere, loseCoordinator, praiseCoordinator } from './coordinator.ts';
 import { complete, failMember, left, oust, tryLater, wantRejoin } from './member-classic.ts';
-import { HEARTBEAT, isOuster, JOIN_GROUP, SYNC_GROUP } from './member-classic-calls.ts';
+import { HEARTBEAT, isCooperative, isOuster, JOIN_GROUP, SYNC_GROUP } from './member-classic-calls.ts';
 import type { ClassicMember } from './member-classic-state.ts';
 import type { Ground, MemberEvent } from './member-shapes.ts';
+
+/** The first heartbeat of a generation that another may follow at once. */
+const FIRST_PACE_MS = 100;
 
 type Lost = Extract<ChannelEvent, { readonly kind: 'lost' }>;
 
@@ -81,12 +84,19 @@ function joined(member: ClassicMember, ground: Ground, env: Env, body: ResponseO
   member.told = member.isLeader ? body.members : [];
   member.skipsAssignment = body.skipAssignment;
   member.seenRefreshes = -1;
-  member.heartbeatAtMs = env.nowMs + member.options.heartbeatIntervalMs;
+  member.paceMs = firstPaceMs(member);
+  member.heartbeatAtMs = env.nowMs + member.paceMs;
   if (!member.options.assignors.some((name) => name === member.protocol)) {
     failMember(member, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, null, events);
     return;
   }
   member.phase = member.isLeader ? 'assigning' : 'syncing';
+}
+
+/** Cooperatively a generation is often followed by another at once, in which what the first took away is given out. */
+function firstPaceMs(member: ClassicMember): number {
+  const { heartbeatIntervalMs } = member.options;
+  return isCooperative(member) ? Math.min(FIRST_PACE_MS, heartbeatIntervalMs) : heartbeatIntervalMs;
 }
 
 function joinRefused(member: ClassicMember, ground: Ground, env: Env, error: number, events: MemberEvent[]): void {

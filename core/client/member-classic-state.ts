@@ -81,6 +81,8 @@ export interface ClassicMember {
   /** The generation that it was sent for. */
   heartbeatGeneration: number;
   heartbeatAtMs: number;
+  /** How long after that one the next one is due; at most `heartbeat.interval.ms`. */
+  paceMs: number;
   /** When the coordinator was last heard of. */
   heardMs: number;
   /** When the owner last came for records; Infinity while it waits for some. */
@@ -124,6 +126,7 @@ export function createClassicMember(options: ClassicMemberOptions): ClassicMembe
     heartbeat: 0,
     heartbeatGeneration: -1,
     heartbeatAtMs: 0,
+    paceMs: 0,
     heardMs: 0,
     polledMs: 0,
     needsRejoin: false,

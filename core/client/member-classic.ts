@@ -5,7 +5,8 @@
  * A generation is made in two calls. JoinGroup waits until all members have said what they want; one of them leads,
  * shares the partitions out (`member-classic-calls.ts`) and sends that with its SyncGroup; everybody's SyncGroup brings
  * what it owns. Eagerly, everything owned is given up before JoinGroup. Cooperatively, it stays owned; what the new
- * assignment lacks is given up after SyncGroup, and the member joins once more so that it can go to another.
+ * assignment lacks is given up after SyncGroup, and the member joins once more so that it can go to another. The others
+ * hear of that by a heartbeat: so the first ones of a generation follow each other sooner than by the interval.
  *
  * The owner's part: `memberDone` after each 'revoke', 'lost' and 'assign'; `notePoll` when it comes for records. If it
  * stays away for `max.poll.interval.ms` the member leaves, what it owned is lost, and it joins again at the next poll.
@@ -298,7 +299,8 @@ function beat(member: ClassicMember, ground: Ground, env: Env, out: Outbox): voi
   if (ticket <= 0) return;
   member.heartbeat = ticket;
   member.heartbeatGeneration = generation;
-  member.heartbeatAtMs = env.nowMs + options.heartbeatIntervalMs;
+  member.paceMs = Math.min(2 * member.paceMs, options.heartbeatIntervalMs);
+  member.heartbeatAtMs = env.nowMs + member.paceMs;
 }
 
 function driveLeaving(member: ClassicMember, ground: Ground, env: Env, out: Outbox, events: MemberEvent[]): void {

@@ -258,6 +258,17 @@ describe('whoever waits for others', () => {
     expect(world.ask(other, GROUP_KEY.describeGroups, 3, { groups: ['g'] }).groups[0]?.members).toHaveLength(1);
   });
 
+  it('holds up the answers to what is sent behind it on its connection, and not what that asks for', () => {
+    const { world, client } = withTopic({ 'group.initial.rebalance.delay.ms': '3000', 'tidemark.topics': 'orders:2' });
+    world.send(client, joinGroup, 2, joinBody('g'));
+    world.send(client, offsetCommit, 7, commitBody('h', [5]));
+    expect(fetchAll(world, world.connect(), 'h')).toEqual(new Map([['orders-0', 5]]));
+    expect(world.pending(client)).toEqual([]);
+    world.pass(3_100);
+    expect(world.take(client, joinGroup, 2).errorCode).toBe(0);
+    expect(errorsOf(world.take(client, offsetCommit, 7))).toEqual([0]);
+  });
+
   it('is answered when its time has come', () => {
     const { world, client } = withTopic({ 'group.initial.rebalance.delay.ms': '3000' });
     world.send(client, joinGroup, 2, joinBody('g'));

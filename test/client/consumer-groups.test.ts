@@ -69,6 +69,19 @@ function total(members: readonly Consuming[]): number {
   return members.reduce((sum, { records }) => sum + records.length, 0);
 }
 
+describe('with cooperative-sticky, by two generations one behind the other', () => {
+  it.each([0, 1_100, 2_900])('members are settled an interval of heartbeats after one joins (%i ms on)', (onMs) => {
+    const world = scene();
+    const kind: Partial<ConsumerOptions> = { assignors: ['cooperative-sticky'], heartbeatIntervalMs: 3_000 };
+    const one = join(world, kind);
+    settle(world, [one]);
+    run(world.toy, world.toy.nowMs + 10_000 + onMs);
+    const two = join(world, kind);
+    settle(world, [one, two], 6, 4_000);
+    expect([one.owned.size, two.owned.size]).toEqual([3, 3]);
+  });
+});
+
 describe.each(KINDS)('with %s', (_, kind) => {
   it('members share the partitions evenly, and share anew when one comes and when one leaves', () => {
     const world = scene();
