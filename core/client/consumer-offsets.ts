@@ -85,7 +85,7 @@ export function takeOffsets(
 function blame({ grouped }: Consumer, error: number, membership: Membership | null): void {
   if (grouped === null || membership === null) return;
   const isGone = isOuster(error) || error === ErrorCode.FENCED_MEMBER_EPOCH;
-  if (isGone) disown(grouped.member, membership.generation);
+  if (isGone) disown(grouped.member, membership.generation, error);
   else if (error === ErrorCode.REBALANCE_IN_PROGRESS) wantAnother(grouped.member, 'a commit met a rebalance');
 }
 

@@ -3,6 +3,7 @@
  */
 import type { Answer, ChannelEvent } from '../channel/channel.ts';
 import type { Env, Outbox } from '../lib/world.ts';
+import { ErrorCode } from '../protocol/errors.ts';
 import {
   checkClassic,
   classicDeadlineMs,
@@ -92,10 +93,13 @@ export function done(member: Member, env: Env, events: MemberEvent[]): void {
   else consumerMemberDone(member.consumer, env, events);
 }
 
-/** A commit was told that the membership under which it was sent is gone. */
-export function disown(member: Member, generation: number): void {
+/**
+ * A commit was told that the membership under which it was sent is gone. One of another generation is still a member:
+ * it keeps its id, under which it joins again or leaves. Without it the group would wait for somebody who never comes.
+ */
+export function disown(member: Member, generation: number, error: number): void {
   if (whoIs(member)?.generation !== generation) return;
-  if (member.protocol === 'classic') oust(member.classic, false);
+  if (member.protocol === 'classic') oust(member.classic, error === ErrorCode.ILLEGAL_GENERATION);
   else oustConsumer(member.consumer);
 }
 

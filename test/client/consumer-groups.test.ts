@@ -82,6 +82,30 @@ describe('with cooperative-sticky, by two generations one behind the other', () 
   });
 });
 
+describe('a commit that is told of another generation', () => {
+  /** The ids of the members that the coordinator has; a generation is made that none of them has heard of. */
+  function another({ toy, groups }: Scene): () => string[] {
+    fill(partitionOf(toy, 't', 0), 2);
+    run(toy, toy.nowMs + 500);
+    const group = groups.coordinator.state.groups.get('g');
+    if (group?.kind !== 'classic') return expect.fail('the group is a classic one');
+    group.generation += 1;
+    return () => [...group.members.keys()];
+  }
+
+  it('leaves the member its id: it joins again under it, and nobody else is waited for', () => {
+    const world = scene();
+    const one = join(world, { assignors: ['range'], autoCommit: false });
+    settle(world, [one]);
+    const ids = another(world);
+    const before = ids();
+    act(world.toy, one, (c, e) => commitOffsets(c, e, null, true));
+    run(world.toy, world.toy.nowMs + 500);
+    settle(world, [one]);
+    expect(ids()).toEqual(before);
+  });
+});
+
 describe.each(KINDS)('with %s', (_, kind) => {
   it('members share the partitions evenly, and share anew when one comes and when one leaves', () => {
     const world = scene();
