@@ -88,14 +88,17 @@ async def member(group, assignor):
     )
     ending = members.Ending()
     await consumer.start()
-    while not ending.is_told:
+    is_owing = False
+    while not ending.is_told or is_owing:
         try:
             batches = await consumer.getmany(timeout_ms=members.POLL_MS)
             for batch in batches.values():
                 for record in batch:
                     members.show(record.value)
-            if batches:
+            is_owing = is_owing or len(batches) > 0
+            if is_owing:
                 await consumer.commit()
+            is_owing = False
         except KafkaError as error:
             members.complain(error)
     await consumer.stop()

@@ -5,7 +5,7 @@ import json
 import sys
 
 import members
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 from records import Digest, load_records
 
@@ -78,19 +78,23 @@ def member(group, assignor):
     )
     ending = members.Ending()
     consumer.subscribe([topic])
-    while not ending.is_told:
-        messages = consumer.consume(1000, members.POLL_MS / 1000)
-        read = [message for message in messages if message.error() is None]
-        for message in messages:
-            if message.error() is not None:
+    # A commit that fails amid a rebalance is owed still: who keeps its partitions reads nothing again.
+    is_owing = False
+    while not ending.is_told or is_owing:
+        for message in consumer.consume(1000, members.POLL_MS / 1000):
+            if message.error() is None:
+                members.show(message.value())
+                is_owing = True
+            else:
                 members.complain(message.error())
-        for message in read:
-            members.show(message.value())
         try:
-            if read:
+            if is_owing:
                 consumer.commit(asynchronous=False)
+            is_owing = False
         except KafkaException as error:
             members.complain(error)
+            # There is nothing to commit of what has gone to others.
+            is_owing = error.args[0].code() != KafkaError._NO_OFFSET
     consumer.close()
 
 
