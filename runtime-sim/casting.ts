@@ -240,6 +240,7 @@ export function addReader(
     reader,
     mode,
     restMs: 2_500,
+    isByTheClock: plan.areReplayersTogether,
     unsoundMax: plan.troubles.some(({ family }) => ALTERING.includes(family)) ? UNSOUND_MAX : 0,
     options: {
       clientId,

@@ -29,6 +29,14 @@ export function isGivenUp(nodes: readonly Actor[], lost: Actor): boolean {
   return everywhere(nodes, ({ isr }) => !isr.includes(lost.actor + 1));
 }
 
+/**
+ * Whether each partition has more replicas than must be in sync without this node: where an operator has left fewer,
+ * what was acknowledged last need not be shown before it comes back.
+ */
+export function canSpare(nodes: readonly Actor[], lost: Actor, inSyncMin: number): boolean {
+  return everywhere(nodes, ({ replicas }) => !replicas.includes(lost.actor + 1) || replicas.length > inSyncMin);
+}
+
 /** Whether each partition is led by the first of its replicas. */
 export function arePreferred(nodes: readonly Actor[]): boolean {
   return every(nodes, ({ replicas, leader }) => replicas[0] === leader);

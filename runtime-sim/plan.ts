@@ -19,6 +19,8 @@ const ENTITY = {
   voting: 770,
   cluster: 800,
   directories: 801,
+  paces: 820,
+  replaying: 900,
 } as const;
 
 /** So many partitions more, the last of the constant topic, to which hardly anybody writes: they must be well too. */
@@ -45,7 +47,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
   const { workload } = scenario;
   const producers: ProducerPlan[] = [];
   const count = drawn(dice, ENTITY.shape, workload.producers);
-  for (let i = 0; i < count; i++) producers.push(drawProducer(dice, ENTITY.producers + i, scenario));
+  for (let i = 0; i < count; i++) producers.push(drawProducer(dice, i, scenario));
   const troubles: TroublePlan[] = [];
   scenario.troubles.forEach((range, index) => {
     const entity = ENTITY.troubles + index;
@@ -80,6 +82,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     jitterUs: pick(dice, SITE.plan, ENTITY.shape, [30, 100, 300, 2_000]),
     driftPpm: drawn(dice, ENTITY.shape, [-500, 500]),
     replayers: pick(dice, SITE.plan, ENTITY.shape, [1, 1, 2, 3]),
+    areReplayersTogether: chance(dice, SITE.plan, ENTITY.replaying, 500_000),
   };
 }
 
@@ -106,8 +109,12 @@ const ALONE: ClusterPlan = {
   racks: 1,
 };
 
-function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerPlan {
+/** A quarter of the producers send seldom, and a quarter wait for hardly anything: one more way to lose an answer. */
+function drawProducer(dice: Dice, number: number, scenario: Scenario): ProducerPlan {
   const { workload } = scenario;
+  const entity = ENTITY.producers + number;
+  const slowness = pick(dice, SITE.plan, ENTITY.paces + number, [1, 1, 1, 8]);
+  const haste = pick(dice, SITE.plan, ENTITY.paces + number, [0, 0, 0, 0, 0, 0, 0, 0, 0, 200, 400, 800]);
   const isIdempotent = below(dice, SITE.plan, entity, 100) < workload.idempotentPercent;
   return {
     isIdempotent,
@@ -115,10 +122,10 @@ function drawProducer(dice: Dice, entity: number, scenario: Scenario): ProducerP
     codec: pick(dice, SITE.plan, entity, workload.codecs),
     inFlightMax: drawn(dice, entity, [1, 5]),
     lingerMs: pick(dice, SITE.plan, entity, [0, 0, 1, 5]),
-    everyMs: drawn(dice, entity, workload.everyMs),
+    everyMs: drawn(dice, entity, workload.everyMs) * slowness,
     burstMax: drawn(dice, entity, workload.burstMax),
     valueBytesMax: drawn(dice, entity, workload.valueBytesMax),
-    deliveryTimeoutMs: pick(dice, SITE.plan, entity, [1_500, 4_000, 15_000, 15_000]),
+    deliveryTimeoutMs: haste > 0 ? haste : pick(dice, SITE.plan, entity, [1_500, 4_000, 15_000, 15_000]),
   };
 }
 

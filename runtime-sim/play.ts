@@ -27,7 +27,7 @@ import {
   RETRY_BACKOFF_MS,
 } from './casting.ts';
 import { addGroups } from './casting-groups.ts';
-import { areInSync, areLed, isGivenUp, partitionsText, takePart } from './conditions.ts';
+import { areInSync, areLed, canSpare, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
 import { checkFolders } from './folder-check.ts';
 import { settleGroups } from './group-end.ts';
@@ -159,7 +159,7 @@ function settleVoters(run: Run): boolean {
 
 /** All replicas come into sync; then perhaps one node goes for ever. */
 function settle(run: Run): Complaint | null {
-  const { nodes, world } = run;
+  const { nodes, world, plan } = run;
   if (!settleVoters(run)) {
     return late('not-voting', `not all nodes voted again ${VOTING_MAX_MS} ms after every node served`);
   }
@@ -176,6 +176,7 @@ function settle(run: Run): Complaint | null {
   // Who has lost a disk's bytes may not lose a node on top.
   if (wholeNodes(run.keeper.excuses, nodes.map(nodeIdOf)).length < nodes.length) return null;
   const lost = pick(world.dice, SITE.pairs, 7, nodes);
+  if (!canSpare(nodes, lost, plan.cluster.inSyncMin)) return null;
   loseForEver(run, lost);
   const core = nodes.filter((actor) => actor !== lost);
   if (runOn(run, LEFT_MAX_MS, () => areLed(nodes, core) && isGivenUp(nodes, lost))) return null;
@@ -223,12 +224,12 @@ function isQuiet({ world, observer }: Run): boolean {
 /**
  * What was asked when all was well must have been done. A topic that comes and goes may just have been gone. Where a
  * node keeps silent for good a client may ask it once more, for it finds that out only by asking; and one that has less
- * time than that takes may have given up by then.
+ * time than that takes may have given up by then: one whose patience is shorter than any service always may.
  */
 function notServed({ history, isOneSilent }: Run, servedUs: number): Complaint | null {
   const { sends, operations, partitions } = history;
   const options = { requestTimeoutMs: REQUEST_TIMEOUT_MS, retryBackoffMs: RETRY_BACKOFF_MS };
-  const leastMs = isOneSilent ? silenceMs(options) + SERVICE_MS : 0;
+  const leastMs = isOneSilent ? silenceMs(options) + SERVICE_MS : SERVICE_MS;
   for (const send of sends) {
     const isExcused = partitions[send.partition]?.isSlot === true || send.patienceMs < leastMs;
     if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isExcused) continue;

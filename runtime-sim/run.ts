@@ -4,12 +4,14 @@
  * Here a world is made for the plan that the seed draws, and what became of it is concluded; `play.ts` has the parts of
  * a run. Nothing is kept from one run to the next.
  */
+import type { Outbox } from '../core/lib/world.ts';
 import { judge, type Violation } from '../core/verify/checkers.ts';
 import { sortByExcuse } from '../core/verify/excuses.ts';
 import { complain, createHistory, type History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
 import { withoutRealWorld } from './ban.ts';
 import { partitionsOf } from './casting.ts';
+import { judgeClaims } from './claims.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
 import { createKeeper, isSpoilt, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
@@ -25,11 +27,12 @@ import { drawPlan, drawScenario } from './plan.ts';
 import { addClients, play } from './play.ts';
 import type { RunResult } from './result.ts';
 import { noteRot, type Run, seeAllDamages, seeDamages } from './running.ts';
+import { judgeSaid } from './saying.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
 import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fire.ts';
 import { END, type Troubles } from './trouble/troubles.ts';
-import { createWitness, type Scene, takeAcknowledged, testify } from './witness.ts';
+import { createWitness, note, type Scene, takeAcknowledged, testify } from './witness.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
 import { CONSUMING, forgetMember } from './workload/consuming.ts';
 import { forgetMoves, MOVING } from './workload/moving.ts';
@@ -62,6 +65,8 @@ export function runSeed(options: RunOptions): RunResult {
     const run = prepare(options, plan);
     const failure = play(run, scenario.script ?? []);
     if (failure !== null) complain(run.history, failure);
+    const said = judgeSaid(run.world.errors, plan, run.world.marks);
+    if (said !== null) complain(run.history, said);
     return conclude(options, scenario, run);
   });
 }
@@ -99,7 +104,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
     onDown: (_, actor, state) => onDown(run, actor, state),
     onStart: (_, actor) => onStart(run, actor),
-    onStepped: (_, actor) => onStepped(run, actor),
+    onStepped: (_, actor, out) => onStepped(run, actor, out),
   };
   for (const node of nodes) {
     node.clock.driftPpm = plan.driftPpm * (node.actor % 2 === 0 ? 1 : -1);
@@ -132,7 +137,7 @@ function onStart({ world, troubles, checks }: Run, actor: Actor): void {
 }
 
 /** Each node is checked where machines are; who looks at leads, or at several nodes, always judges promises. */
-function onStepped(run: Run, actor: Actor): void {
+function onStepped(run: Run, actor: Actor, out: Outbox): void {
   const { world, checks, nodes, onlooker, history, elections } = run;
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
@@ -145,7 +150,9 @@ function onStepped(run: Run, actor: Actor): void {
   noteGroups(run.groups, node, world.env.reached);
   if (nodes.length === 1 && !run.plan.isUnlimited) return;
   noteElections(elections, node.image, world.env.reached);
-  testify(sceneOf(run), actor, lookAt(onlooker, history, actor, world.nowUs));
+  const scene = sceneOf(run);
+  testify(scene, actor, lookAt(onlooker, history, actor, world.nowUs));
+  note(scene, judgeClaims(node, out));
 }
 
 function sceneOf({ witness, history, nodes, elections, world, plan, keeper }: Run): Scene {

@@ -23,6 +23,7 @@ export type Family =
   | 'clockJump'
   | 'clientCrash'
   | 'pause'
+  | 'standstill'
   | 'blackout'
   | 'pairCut'
   | 'isolation'
@@ -276,6 +277,8 @@ export interface Plan {
   readonly changeVotersEveryMs: number | null;
   /** Readers that begin anew again and again, beside the one at the tail. */
   readonly replayers: number;
+  /** All of them begin anew at the same moments, as jobs by the clock do. */
+  readonly areReplayersTogether: boolean;
   readonly administration: AdministrationPlan | null;
   readonly groups: readonly GroupPlan[];
   readonly settings: readonly (readonly [name: string, value: number | string])[];

@@ -16,6 +16,7 @@ import {
   judgeCounted,
   judgeDecision,
   judgeFollower,
+  judgeHeard,
   judgeJoiner,
   judgeKnowledge,
   type Knowledge,
@@ -37,6 +38,8 @@ interface Lead {
 export interface Standing {
   /** By log and epoch. */
   readonly leads: Map<string, Lead>;
+  /** By log and epoch: the nodes that have followed it, in any life. */
+  readonly heard: Map<string, Set<number>>;
   /** By what a node keeps of a replica: the epoch under which it was seen to follow last, and the end of its log. */
   readonly followed: Map<object, { epoch: number; end: number }>;
   /** By what a node keeps of a replica: what it knew as a leader. */
@@ -47,7 +50,7 @@ export interface Standing {
 
 /** Nothing was seen. */
 export function createStanding(): Standing {
-  return { leads: new Map(), followed: new Map(), known: new Map(), voters: new Map() };
+  return { leads: new Map(), heard: new Map(), followed: new Map(), known: new Map(), voters: new Map() };
 }
 
 type Raft = NonNullable<Node['controller']>['quorum']['raft'];
@@ -71,6 +74,14 @@ export function seeLead({ leads }: Standing, { log, epoch, node, life, end }: Re
   const lead = leads.get(`${log} ${epoch}`);
   if (lead === undefined) leads.set(`${log} ${epoch}`, { node, life, from: end, most: end });
   else lead.most = Math.max(lead.most, end);
+}
+
+/** A follower was seen, damaged or not: its leader may count on it from now on. */
+export function seeHeard({ heard }: Standing, { log, epoch, node }: ReplicaSight): void {
+  const key = `${log} ${epoch}`;
+  const nodes = heard.get(key);
+  if (nodes === undefined) heard.set(key, new Set([node]));
+  else nodes.add(node);
 }
 
 /** A follower was seen. `partition`: null of the metadata log. `own`: its log, and what its node keeps of it. */
@@ -112,7 +123,7 @@ function leadingLog(actor: Actor | undefined, { life }: Lead, epoch: number, par
 
 /** A leader of a partition was seen. `decided`: the newest word of the controller about it. */
 export function seeKnowledge(
-  { known }: Standing,
+  { known, heard }: Standing,
   { log, epoch, node }: ReplicaSight,
   partition: Partition,
   decided: PartitionImage | undefined,
@@ -128,6 +139,9 @@ export function seeKnowledge(
   let found: Complaint | null = null;
   for (const { id, fetchOffset, brokerEpoch, lostBelow } of inSync.followers.values()) {
     followers.set(id, { fetchOffset, brokerEpoch });
+    if (fetchOffset >= 0 && heard.get(`${log} ${epoch}`)?.has(id) !== true) {
+      found ??= judgeHeard(log, node, epoch, id);
+    }
     const isTold = before?.epoch === epoch && before.followers.get(id)?.fetchOffset === fetchOffset;
     // Who follows a later leader by now may have been cut.
     const isOver = decided?.leaderEpoch !== epoch || !decided.replicas.includes(id);

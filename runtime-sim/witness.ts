@@ -23,6 +23,7 @@ import {
   judgeStart,
   type VoterLog,
 } from '../core/verify/durability.ts';
+import { QUORUM } from '../core/verify/excuses.ts';
 import type { Complaint, History, Send } from '../core/verify/history.ts';
 import type { ReplicaSight } from '../core/verify/replicas.ts';
 import {
@@ -30,7 +31,9 @@ import {
   createVoteJudge,
   type Following,
   judgeCandidacy,
+  judgeStranger,
   type ReignJudge,
+  seeGiven,
   seeReign,
   seeVote,
   type VoteJudge,
@@ -47,6 +50,7 @@ import {
   type Standing,
   seeDecision,
   seeFollower,
+  seeHeard,
   seeKnowledge,
   seeLead,
   seeVoters,
@@ -71,6 +75,10 @@ export interface Witness {
   /** By lead of the quorum (`reignOf`): the high watermark that was seen last. */
   readonly reached: Map<string, number>;
   readonly votes: VoteJudge;
+  /** By node: the directory that it has opened last. */
+  readonly directories: Map<number, string>;
+  /** Votes that only another disk could give, as in `counted`. */
+  readonly strangers: Set<string>;
   /** By node. */
   readonly followings: Map<number, Following>;
   /** Votes that were looked at. */
@@ -90,6 +98,8 @@ export function createWitness(): Witness {
     image: null,
     reached: new Map(),
     votes: createVoteJudge(),
+    directories: new Map(),
+    strangers: new Set(),
     followings: new Map(),
     counted: new Set(),
     reigns: createReignJudge(),
@@ -139,6 +149,7 @@ function lookAtStanding(scene: Scene, actor: Actor, { sight, partition }: News, 
   const replica = partition ?? raft;
   // Whoever leads gives out what it has, damaged or not.
   if (isLeader) seeLead(standing, sight);
+  else seeHeard(standing, sight);
   if (replica === undefined || scene.isDamaged(sight.node, log)) return;
   if (!isLeader) {
     note(scene, seeFollower(standing, nodes, sight, partition, { log: replica.log, replica }), log);
@@ -178,7 +189,8 @@ function logName(topic: string, index: number, topicId: string): string {
   return `${topic}-${index} (${topicId})`;
 }
 
-function note({ witness, history }: Scene, found: Complaint | null, log?: string): void {
+/** Tells what is wrong, the first of each kind. */
+export function note({ witness, history }: Scene, found: Complaint | null, log?: string): void {
   noteOnce(witness.complained, history, found, log);
 }
 
@@ -321,6 +333,11 @@ function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
     note(scene, seeReign(witness.reigns, { node, epoch, nowUs, patienceUs }));
   }
   note(scene, seeVoters(witness.standing, node, raft));
+  witness.directories.set(node, raft.directoryId);
+  if (raft.votedId >= 0 && !scene.isDamaged(node, QUORUM)) {
+    const { directoryId: directory, votedId: candidate } = raft;
+    note(scene, seeGiven(witness.votes, { epoch, voter: node, directory, candidate }));
+  }
   noteFollowing(scene, node, raft);
   if (campaign === null || raft.role !== 'candidate') return;
   if (!witness.counted.has(`${epoch} ${node} ${node}`)) {
@@ -328,15 +345,26 @@ function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
     const answerUsMax = 1_500 * peers.times.requestTimeoutMs;
     const voters = raft.quorum.voters.length;
     note(scene, judgeCandidacy({ candidate: node, epoch, nowUs, voters, followings, answerUsMax }));
+    noteStrangers(witness, node, raft);
   }
   for (const voter of [node, ...campaign.granted]) {
     const key = `${epoch} ${node} ${voter}`;
     if (witness.counted.has(key)) continue;
     witness.counted.add(key);
+    if (witness.strangers.has(key)) note(scene, judgeStranger(node, epoch, voter));
     const disk = nodes[voter - 1]?.disk;
     if (disk == null) continue;
     const kept = keptVote(disk, metadataFolder(FOLDER));
     note(scene, seeVote(witness.votes, { epoch, voter, candidate: node, kept }));
+  }
+}
+
+/** Voters of an election whose disks were other ones before it began: nobody but those that are named may vote. */
+function noteStrangers({ directories, strangers }: Witness, node: number, { epoch, quorum }: Raft): void {
+  if (quorum.kraftVersion === 0) return;
+  for (const { id, directoryId } of quorum.voters) {
+    const known = directories.get(id);
+    if (known !== undefined && known !== directoryId) strangers.add(`${epoch} ${node} ${id}`);
   }
 }
 

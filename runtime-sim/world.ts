@@ -29,6 +29,7 @@ import {
 import { crashHost, powerUp } from './network/trouble.ts';
 import { compilePattern } from './patterns.ts';
 import { createQueue, pop, push, type Queue, type Timed } from './queue.ts';
+import { noteError, sayingOf } from './saying.ts';
 import { createTrace, mix, type Trace, traceEffect, traceInput } from './trace.ts';
 
 /** What the queue holds. */
@@ -79,6 +80,8 @@ export interface World {
   readonly rarity: Rarity;
   /** The story so far; the oldest lines go when there are too many. */
   readonly lines: Line[];
+  /** What nodes have said at the level of errors: the first lines of it. */
+  readonly errors: string[];
   readonly figures: WorldFigures;
   readonly env: { nowMs: number; wallMs: number } & Env;
 }
@@ -92,7 +95,7 @@ export interface Hooks {
   /** An actor has just been started. */
   readonly onStart: (world: World, actor: Actor) => void;
   /** An actor has taken a step whose effects are not carried out yet. */
-  readonly onStepped: (world: World, actor: Actor) => void;
+  readonly onStepped: (world: World, actor: Actor, out: Outbox) => void;
 }
 
 /** Thrown by a run that takes more steps than it may: somebody asks again and again. */
@@ -121,6 +124,7 @@ export function createWorld(seed: number, codecs: Codecs, checks: boolean): Worl
     marks,
     rarity,
     lines: [],
+    errors: [],
     figures: { events: 0, effects: 0, crashes: 0, powerLosses: 0, exits: 0, starts: 0, recoveriesCrashed: 0 },
     env: { nowMs: 0, wallMs: 0, crc32c, codecs, compilePattern, reached: markCounter(marks, rarity) },
   };
@@ -242,7 +246,7 @@ export function stepActor(world: World, actor: Actor, input: Input, hooks: Hooks
   world.stepping = actor.actor;
   actor.machine.step(actor.state, env, input, out);
   if (world.checks) actor.machine.check(actor.state);
-  hooks.onStepped(world, actor);
+  hooks.onStepped(world, actor, out);
   plan(world, actor);
   carryOut(world, actor, out, hooks);
 }
@@ -297,22 +301,18 @@ function carryOutHost(world: World, actor: Actor, effect: Exclude<Effect, DiskEf
       inputAt(world, actor, { kind: 'entropy', owner: effect.owner, ticket: effect.ticket, bytes }, world.nowUs + 10);
       return;
     }
-    case 'say':
-      if (effect.level !== 'debug')
-        tellLine(world, actor.name, `${effect.level}: ${effect.text}${fieldsText(effect.fields)}`);
+    case 'say': {
+      const text = sayingOf(effect);
+      if (effect.level !== 'debug') tellLine(world, actor.name, text);
+      if (effect.level === 'error' && actor.disk !== null) noteError(world.errors, `${actor.name} says: ${text}`);
       return;
+    }
     case 'ready':
       actor.isReady = true;
       tellLine(world, actor.name, 'is ready');
       return;
     case 'exit':
   }
-}
-
-function fieldsText(fields: ReadonlyMap<string, string | number | boolean>): string {
-  let text = '';
-  for (const [name, value] of fields) text += ` ${name}=${value}`;
-  return text;
 }
 
 function isDiskEffect(effect: Effect): effect is DiskEffect {

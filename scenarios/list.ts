@@ -36,6 +36,8 @@ import { THREE_PARTITIONS } from './three-partitions.ts';
 import { THREE_POOR_WIRE } from './three-poor-wire.ts';
 import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
+import { THREE_TURNS } from './three-turns.ts';
+import { THREE_YOUNG_TOPICS } from './three-young-topics.ts';
 import { UNCLEAN_ELECTION } from './unclean-election.ts';
 import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
 import { VOTERS_COME_AND_GO } from './voters-come-and-go.ts';
@@ -80,6 +82,8 @@ export const SCENARIOS: readonly Scenario[] = [
   THREE_GROUPS,
   THREE_LATE_WORDS,
   THREE_LATE_MOVES,
+  THREE_TURNS,
+  THREE_YOUNG_TOPICS,
 ];
 
 /**

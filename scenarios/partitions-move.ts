@@ -1,6 +1,14 @@
 /** An operator moves partitions among five nodes while everything that may go wrong with them does. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { FIVE_NODES, MOVED_LOAD_ON_FIVE, SMALL_FILES, SMALL_LAGS, SMALL_METADATA, SWARM } from './parts.ts';
+import {
+  FIVE_NODES,
+  MOVED_LOAD_ON_FIVE,
+  QUICK_TURNS,
+  SMALL_FILES,
+  SMALL_LAGS,
+  SMALL_METADATA,
+  SWARM,
+} from './parts.ts';
 
 /** Moves in a swarm of troubles. */
 export const PARTITIONS_MOVE: Scenario = {
@@ -16,6 +24,12 @@ export const PARTITIONS_MOVE: Scenario = {
     ...SMALL_METADATA,
     ...SMALL_LAGS,
     { name: 'log.segment.delete.delay.ms', values: [0, 300, 60_000] },
+    ...QUICK_TURNS,
   ],
-  troubles: [...SWARM, { family: 'clientCrash', every: [4_000, 15_000] }],
+  troubles: [
+    ...SWARM,
+    { family: 'clientCrash', every: [4_000, 15_000] },
+    { family: 'standstill', every: [4_000, 15_000] },
+    { family: 'standstill', every: [4_000, 15_000], on: 'controller' },
+  ],
 };

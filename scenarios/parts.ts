@@ -74,6 +74,19 @@ export const SMALL_LAGS: readonly SettingChoice[] = [
   { name: 'replica.fetch.wait.max.ms', values: [100, 500] },
 ];
 
+/**
+ * How soon nodes give each other up and give leads back: in a run of some seconds leads change hands often, most of the
+ * time between nodes that live on.
+ */
+export const QUICK_TURNS: readonly SettingChoice[] = [
+  { name: 'broker.session.timeout.ms', values: [1_200, 3_000] },
+  { name: 'broker.heartbeat.interval.ms', values: [200, 500] },
+  { name: 'leader.imbalance.check.interval.seconds', values: [1, 2, 300] },
+  { name: 'controller.quorum.fetch.timeout.ms', values: [600, 1_000] },
+  { name: 'controller.quorum.election.timeout.ms', values: [300, 1_000] },
+  { name: 'controller.quorum.election.backoff.max.ms', values: [100, 1_000] },
+];
+
 /** What groups of consumers need in a run that is shorter than their usual time-outs. */
 export const QUICK_GROUPS: readonly SettingChoice[] = [
   { name: 'group.initial.rebalance.delay.ms', values: [0, 200, 1_000] },
@@ -109,6 +122,20 @@ export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   burstMax: [1, 6],
   valueBytesMax: [8, 700],
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
+};
+
+/** Topics that come, are cut, filled and deleted all the time on three nodes: most of what happens is at the beginning of a log. */
+export const YOUNG_TOPICS_ON_THREE: WorkloadRange = {
+  ...STEADY_LOAD_ON_THREE,
+  partitions: [1, 1],
+  administration: {
+    percent: 100,
+    administrators: [1, 1],
+    topics: [2, 3],
+    partitionsMax: [1, 2],
+    everyMs: [100, 250],
+    deletePercent: [5, 20],
+  },
 };
 
 /** What five nodes are kept busy with while their partitions move, and some topics come and go. */

@@ -1,6 +1,6 @@
 /** What nodes say to each other comes late, twice, or is never answered. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, THREE_NODES } from './parts.ts';
+import { QUICK_TURNS, SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, THREE_NODES } from './parts.ts';
 
 /** Answers that do not come, and requests that come once more when all has changed. */
 export const THREE_LATE_WORDS: Scenario = {
@@ -14,6 +14,7 @@ export const THREE_LATE_WORDS: Scenario = {
     ...SMALL_FILES,
     { name: 'replica.lag.time.max.ms', values: [500, 1_500] },
     { name: 'replica.fetch.wait.max.ms', values: [100, 300] },
+    ...QUICK_TURNS,
   ],
   troubles: [
     { family: 'answerCut', every: [800, 4_000], always: true },

@@ -1,6 +1,13 @@
 /** An operator adds and removes voters of the quorum, and disks are replaced, while all else goes wrong that may. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
-import { FIVE_NODES, SELDOM_ADMINISTERED_LOAD_ON_THREE, SMALL_FILES, SMALL_LAGS, SMALL_METADATA } from './parts.ts';
+import {
+  FIVE_NODES,
+  QUICK_TURNS,
+  SELDOM_ADMINISTERED_LOAD_ON_THREE,
+  SMALL_FILES,
+  SMALL_LAGS,
+  SMALL_METADATA,
+} from './parts.ts';
 
 /**
  * Five controllers that come and go, the active one among them. All machines do not lose their power at once: with a
@@ -13,8 +20,12 @@ export const VOTERS_COME_AND_GO: Scenario = {
   durationMs: 15_000,
   weight: 2,
   cluster: FIVE_NODES,
-  workload: { ...SELDOM_ADMINISTERED_LOAD_ON_THREE, changeVotersEveryMs: [100, 1_500] },
-  settings: [...SMALL_FILES, ...SMALL_METADATA, ...SMALL_LAGS],
+  workload: {
+    ...SELDOM_ADMINISTERED_LOAD_ON_THREE,
+    changeVotersEveryMs: [100, 1_500],
+    repeatBetweenEveryMs: [50, 500],
+  },
+  settings: [...SMALL_FILES, ...SMALL_METADATA, ...SMALL_LAGS, ...QUICK_TURNS],
   troubles: [
     { family: 'crash', every: [2_000, 12_000] },
     { family: 'crash', every: [3_000, 12_000], on: 'controller' },
@@ -32,5 +43,6 @@ export const VOTERS_COME_AND_GO: Scenario = {
     { family: 'failedSync', every: [5_000, 25_000] },
     { family: 'diskLoss', every: [4_000, 15_000] },
     { family: 'clientCrash', every: [4_000, 15_000] },
+    { family: 'standstill', every: [4_000, 15_000], on: 'controller' },
   ],
 };

@@ -74,11 +74,43 @@ export interface Counted {
   readonly heldEnd: number;
 }
 
+/** What a follower says of its log when it fetches, and what is so. */
+export interface Claimed {
+  readonly log: string;
+  readonly follower: number;
+  readonly currentLeaderEpoch: number;
+  readonly fetchOffset: number;
+  /** -1 for none. */
+  readonly lastFetchedEpoch: number;
+  /** Of the record below the offset; -1 for not known. */
+  readonly ownEpoch: number;
+  /** The latest that it knows of this log, with a record or without. */
+  readonly latestEpoch: number;
+}
+
+/** A follower names the epoch of its last record, or a later one that it has led or been told: never less, nor more. */
+export function judgeClaimed(claimed: Claimed): Complaint | null {
+  const { log, follower, currentLeaderEpoch, fetchOffset, lastFetchedEpoch, ownEpoch, latestEpoch } = claimed;
+  if (lastFetchedEpoch >= ownEpoch && lastFetchedEpoch <= latestEpoch) return null;
+  const fetches = `node ${follower} fetches ${log} in epoch ${currentLeaderEpoch} from ${fetchOffset} on`;
+  const sentence = `${fetches}, and names epoch ${lastFetchedEpoch}, where its last record is of ${ownEpoch}`;
+  return complaint('claims', 2, sentence);
+}
+
 /** Records below the offset that a leader counts are on the follower's disk, whatever happens to it. */
 export function judgeCounted({ log, leader, epoch, follower, fetchOffset, heldEnd }: Counted): Complaint | null {
   if (fetchOffset <= heldEnd) return null;
   const counts = `node ${leader}, leading ${log} in epoch ${epoch}, counts on node ${follower} up to ${fetchOffset}`;
   return complaint('counted-in-memory', 1, `${counts}, which has only ${heldEnd} of it on its disk for sure`);
+}
+
+/**
+ * A leader counts on nobody who has not followed its epoch: what a follower has said under an earlier one it may have
+ * been told to cut since (KAFKA-15221).
+ */
+export function judgeHeard(log: string, leader: number, epoch: number, follower: number): Complaint {
+  const counts = `node ${leader}, leading ${log} in epoch ${epoch}, counts on node ${follower}`;
+  return complaint('counted-unheard', 1, `${counts}, which has never followed that epoch`);
 }
 
 /** Whoever joins the in-sync set has all that its leader began with: that may have been committed (KAFKA-7128). */

@@ -26,11 +26,13 @@ export interface CountedVote {
 export interface VoteJudge {
   /** By epoch: candidates by voter. */
   readonly votes: Map<number, Map<number, number>>;
+  /** By epoch and the voter with its directory: whom it has voted for, as its node has written down. */
+  readonly given: Map<string, number>;
 }
 
 /** Nobody has voted. */
 export function createVoteJudge(): VoteJudge {
-  return { votes: new Map() };
+  return { votes: new Map(), given: new Map() };
 }
 
 /** Takes a vote that is counted, once for each candidate, epoch and voter. What is wrong with it, or null. */
@@ -52,8 +54,28 @@ export function seeVote(judge: VoteJudge, { epoch, voter, candidate, kept }: Cou
   return complaint('vote-in-memory', sentence);
 }
 
+/** Takes what a voter remembers of its vote, whether or not anybody counts it: in one epoch it is one vote. */
+export function seeGiven(
+  { given }: VoteJudge,
+  { epoch, voter, directory, candidate }: { epoch: number; voter: number; directory: string; candidate: number },
+): Complaint | null {
+  const key = `${epoch} ${voter} ${directory}`;
+  const before = given.get(key);
+  if (before === candidate) return null;
+  given.set(key, candidate);
+  if (before === undefined) return null;
+  const sentence = `node ${voter} has voted for node ${before} in epoch ${epoch}, and votes for node ${candidate} now`;
+  return complaint('two-votes', sentence);
+}
+
 function complaint(checker: string, sentence: string): Complaint {
   return { checker, promise: 2, partition: -1, sentence };
+}
+
+/** A voter is a disk, not a node: one that was swapped has forgotten what it voted, and what it held (KIP-853). */
+export function judgeStranger(candidate: number, epoch: number, voter: number): Complaint {
+  const counts = `node ${candidate} counts a vote of node ${voter} in epoch ${epoch}`;
+  return complaint('vote-of-another', `${counts}, and the disk that may vote was not there any more`);
 }
 
 /** A member that leads, or hears the leader whom it follows, without a break. */

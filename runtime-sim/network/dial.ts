@@ -96,7 +96,9 @@ export function dial(
   });
   end.port = event.port;
   other.peer = end.end;
+  other.peerActor = end.actor;
   end.peer = other.end;
+  end.peerActor = actor;
   // Nothing may arrive at the dialling end before it knows that it is connected.
   end.arrivesUs = backUs;
   due.push({ atUs: backUs, event: { what: 'dialled', end: end.end, isRefused: false } });

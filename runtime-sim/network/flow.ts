@@ -112,8 +112,11 @@ function keepRequest(network: Network, kept: KeptRequest[], end: End, parts: rea
   kept.push({ host: hostOf(network, peer.actor).name, port: end.port, apiKey, bytes: joinParts(parts) });
 }
 
-/** Requests of nodes that may come late: Vote, BeginQuorumEpoch, EndQuorumEpoch, AlterPartition, BrokerHeartbeat. */
-const REPEATED_KEYS: readonly number[] = [52, 53, 54, 56, 63];
+/**
+ * Requests of nodes that may come late: Vote, BeginQuorumEpoch, EndQuorumEpoch, AlterPartition, BrokerHeartbeat, and
+ * AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter of those who ask for themselves.
+ */
+const REPEATED_KEYS: readonly number[] = [52, 53, 54, 56, 63, 80, 81, 82];
 /** Requests of one key that are kept to be repeated: heartbeats, of which there are most, displace nothing else. */
 const KEPT_PER_KEY_MAX = 12;
 
@@ -279,7 +282,7 @@ function arrive(
   due: NetworkDue[],
 ): void {
   const peer = network.ends.get(end.peer);
-  if (network.cut.size > 0 && isCut(network, peerActor(network, end), end.actor)) {
+  if (network.cut.size > 0 && isCut(network, end.peerActor, end.actor)) {
     network.stalled.push(event);
     return;
   }
@@ -297,7 +300,7 @@ function arrive(
   const item = end.wire[end.held];
   if (item === undefined) return;
   if (item.kind === 'bytes' && item.apiKey !== undefined) {
-    if (isKeyCut(network, peerActor(network, end), end.actor, item.apiKey)) {
+    if (isKeyCut(network, end.peerActor, end.actor, item.apiKey)) {
       network.stalled.push(event);
       return;
     }
@@ -320,10 +323,6 @@ function arrive(
       if (end.state === 'open') takeBytes(network, dice, nowUs, end, item.parts, deliveries, due);
       if (peer !== undefined && peer.queue.length > 0) flush(network, dice, nowUs, peer, due);
   }
-}
-
-function peerActor(network: Network, end: End): number {
-  return network.ends.get(end.peer)?.actor ?? end.actor;
 }
 
 function takeBytes(

@@ -49,6 +49,8 @@ export interface End {
   readonly connection: ConnectionId;
   /** The other end's number; 0 until there is one. */
   peer: number;
+  /** Who is there, or was: what it has sent stays on the wire when it is gone. -1 until there is somebody. */
+  peerActor: number;
   /** leaving: no more is read, what was queued is still sent. dying: broken off, not yet told. gone: told. */
   state: 'connecting' | 'open' | 'leaving' | 'dying' | 'gone';
   readonly framer: Framer;
@@ -264,6 +266,7 @@ export function makeEnd(
     life: host.life,
     connection: options.connection,
     peer: 0,
+    peerActor: -1,
     state: options.isOpen ? 'open' : 'connecting',
     framer: createFramer(options.frameBytesMax),
     queue: [],

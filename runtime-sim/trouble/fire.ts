@@ -11,7 +11,8 @@
  * an index; checkpointRot: of a checkpoint of the metadata, while every other one is sound. reset: a connection breaks
  * off; halfClose: one of its ends alone hears so. cut: silence between the node and a client, both ways or one.
  * slowDisk: for a while everything takes up to a hundred times as long. clockJump: the node's date is set. clientCrash:
- * a client process dies. pause: the node's process stands still and goes on later. Of several nodes one is struck:
+ * a client process dies. pause: the node's process stands still and goes on later. standstill: several stand still at
+ * one moment, fewer than half of them, for long. Of several nodes one is struck:
  * whichever, or the one that the plan names. blackout: several nodes go at once. What comes between nodes is in
  * `links.ts`, disks that break their word in `disks.ts`.
  */
@@ -81,6 +82,8 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'ambush':
       troubles.ambushes = 1;
       return false; // It counts when it is sprung.
+    case 'standstill':
+      return standStill(world, troubles, trouble);
     case 'recoveryCrash':
       return false;
     case 'diskLoss':
@@ -106,6 +109,7 @@ type NodeFamily = Exclude<
   | 'cut'
   | 'clientCrash'
   | 'blackout'
+  | 'standstill'
   | 'pairCut'
   | 'isolation'
   | 'keyCut'
@@ -160,18 +164,37 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
       setWallSkew(node.clock, between(dice, SITE.clock, node.actor, -WALL_SKEW_MAX_MS, WALL_SKEW_MAX_MS));
       tellLine(world, node.name, 'finds its date changed');
       return true;
-    case 'pause': {
-      if (!pauseActor(world, node)) return false;
-      noteHolds(world, troubles);
-      const us = around(dice, SITE.pairs, 1, pick(dice, SITE.pairs, 1, PAUSES_US));
-      endLater(world, troubles, { kind: 'pause', actor: node.actor, life: node.life }, us);
-      return true;
-    }
+    case 'pause':
+      return pauseFor(world, troubles, node, around(dice, SITE.pairs, 1, pick(dice, SITE.pairs, 1, PAUSES_US)));
   }
 }
 
 /** How long a process stands still, on average: below any time-out, or beyond those between nodes. Microseconds. */
 const PAUSES_US: readonly number[] = [200_000, 1_000_000, 4_000_000, 8_000_000];
+
+function pauseFor(world: World, troubles: Troubles, node: Actor, us: number): boolean {
+  if (!pauseActor(world, node)) return false;
+  noteHolds(world, troubles);
+  endLater(world, troubles, { kind: 'pause', actor: node.actor, life: node.life }, us);
+  return true;
+}
+
+/** So long several stand still together, on average: beyond the sessions of brokers. Microseconds. */
+const STANDSTILL_US = 5_000_000;
+
+/** As many as the others can do without stand still together, as on one host that stalls: one, and some beside it. */
+function standStill(world: World, troubles: Troubles, { on }: TroublePlan): boolean {
+  const { dice } = world;
+  const us = around(dice, SITE.pairs, 10, STANDSTILL_US);
+  const first = nodeFor(world, troubles, on).actor;
+  const others = troubles.nodes.filter((number) => number !== first);
+  let hasStruck = pauseFor(world, troubles, actorOf(world, first), us);
+  for (let left = Math.ceil(troubles.nodes.length / 2) - 2; left > 0; left--) {
+    const [next] = others.splice(below(dice, SITE.pairs, 10, others.length), 1);
+    if (next !== undefined && pauseFor(world, troubles, actorOf(world, next), us)) hasStruck = true;
+  }
+  return hasStruck;
+}
 
 /** Nodes that stand together go at once: all of them, or all but one. */
 function blackOut(world: World, troubles: Troubles, hooks: Hooks): boolean {

@@ -48,7 +48,7 @@ export interface AdministeringOptions {
 /** What a question is about. */
 type Purpose =
   | { readonly kind: 'operation'; readonly operation: TopicOperation }
-  | { readonly kind: 'probe'; readonly creation: TopicOperation; readonly downs: number }
+  | { readonly kind: 'probe'; readonly creation: TopicOperation; readonly downs: number; isDisturbed: boolean }
   | { readonly kind: 'end'; readonly slot: number }
   | { readonly kind: 'cut'; readonly cut: CutRecords }
   | { readonly kind: 'other' };
@@ -159,6 +159,11 @@ function operate(
 }
 
 function ask(state: Administering, env: Env, request: AdminRequest, purpose: Purpose, attemptsMax?: number): void {
+  for (const other of purpose.kind === 'other' ? [] : state.open.values()) {
+    if (other.kind === 'operation' || other.kind === 'other') continue;
+    if (other.kind === 'probe') other.isDisturbed = true;
+    if (purpose.kind === 'probe') purpose.isDisturbed = true;
+  }
   state.open.set(askAdmin(state.admin, env, request, attemptsMax), purpose);
   state.options.observer.openAdministrations += 1;
 }
@@ -305,13 +310,19 @@ function probe(state: Administering, env: Env, creation: TopicOperation, count: 
   const downs = history.downsUs.length;
   for (let partition = 0; partition < count; partition++) {
     const request: AdminRequest = { kind: 'listOffset', topic, partition, at: 'latest' };
-    ask(state, env, request, { kind: 'probe', creation, downs }, history.isOfSeveral ? PROBES_MAX : 1);
+    ask(
+      state,
+      env,
+      request,
+      { kind: 'probe', creation, downs, isDisturbed: false },
+      history.isOfSeveral ? PROBES_MAX : 1,
+    );
   }
 }
 
 function judgeProbe(
   state: Administering,
-  { creation, downs }: Extract<Purpose, { kind: 'probe' }>,
+  { creation, downs, isDisturbed }: Extract<Purpose, { kind: 'probe' }>,
   event: AdminEvent,
 ): void {
   const { history } = state.options.observer;
@@ -325,6 +336,8 @@ function judgeProbe(
     (one) => one.topic === topic && one.action.kind === 'delete' && one.unsureAttempts > 0,
   );
   if (history.downsUs.length !== downs || isDeleted || isMaybeDeleted) return;
+  // Who has two questions for leaders goes from node to node for both, and may miss the one by looking for the other.
+  if (history.isOfSeveral && isDisturbed && event.error === ErrorCode.NOT_LEADER_OR_FOLLOWER) return;
   // Of several nodes one that leads may be lost at any moment before all is well.
   if (history.isOfSeveral && (history.calmUs < 0 || startUs < history.calmUs)) return;
   const { request } = event;

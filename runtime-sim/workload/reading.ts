@@ -46,6 +46,8 @@ export interface ReadingOptions {
   readonly options: Omit<ReaderOptions, 'ids' | 'seed' | 'topic' | 'partition' | 'from'>;
   /** Of a replay: between reaching the end and the next beginning. */
   readonly restMs: number;
+  /** It begins when so much time is over since its machine came up, and not since it ended: so do all such readers. */
+  readonly isByTheClock?: boolean;
   /** How often in a row a batch may be found not to be sound, where bytes may be altered on their way; absent: 0. */
   readonly unsoundMax?: number;
 }
@@ -234,7 +236,8 @@ function feed(state: Reading, line: Line, env: Env, input: NetworkInput | { kind
   if (state.options.mode === 'final') line.isDone = true;
   if (state.options.mode === 'replay') {
     stopReader(reader, env, out);
-    line.againAtMs = env.nowMs + state.options.restMs;
+    const { restMs, isByTheClock } = state.options;
+    line.againAtMs = isByTheClock === true ? (Math.floor(env.nowMs / restMs) + 1) * restMs : env.nowMs + restMs;
   }
 }
 

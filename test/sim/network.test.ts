@@ -4,7 +4,7 @@ import type { NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
 import { createDice } from '../../runtime-sim/dice.ts';
 import { finishNetwork, submitNetwork } from '../../runtime-sim/network/flow.ts';
 import { addHost, createNetwork, type Delivery, type NetworkDue } from '../../runtime-sim/network/network.ts';
-import { crashHost, halfClose, narrow, powerUp } from '../../runtime-sim/network/trouble.ts';
+import { crashHost, cut, halfClose, heal, narrow, powerUp } from '../../runtime-sim/network/trouble.ts';
 
 const PORT = 9092;
 const LIMITS = { frameBytesMax: 100_000, idleMs: 600_000 };
@@ -60,6 +60,8 @@ function pair(seed: number) {
       return tookUs;
     },
     closeHalf: () => halfClose(network, dice, nowUs, due),
+    giveUp: () => act(client, { kind: 'close', connection: -1, abort: true }),
+    mend: () => heal(network, dice, nowUs, due),
     losePower: () => crashHost(network, dice, nowUs, server, true, due),
     comeBack: () => powerUp(network, dice, nowUs, server, due),
   };
@@ -109,4 +111,15 @@ it('where it is narrow, what is sent arrives at so many bytes a ms, and later th
   narrow(network, 0, 1, 1_000_000);
   send(20_000);
   expect(took()).toBeLessThan(usual + 5_000);
+});
+
+it.each(SEEDS)('what a cut holds back it holds back when its sender gives up, until it is healed (seed %i)', (seed) => {
+  const { network, pass, send, took, giveUp, mend } = pair(seed);
+  cut(network, 0, 1);
+  send();
+  pass();
+  giveUp();
+  expect(took()).toBe(0);
+  mend();
+  expect(took()).toBeGreaterThan(0);
 });

@@ -1,9 +1,11 @@
 /** The judge of what replicas take each other for, with what is right and what is not. */
 import { expect, test } from 'vitest';
 import {
+  judgeClaimed,
   judgeCounted,
   judgeDecision,
   judgeFollower,
+  judgeHeard,
   judgeJoiner,
   judgeKnowledge,
   type Lineage,
@@ -63,4 +65,23 @@ test('what a leader knows does not go back', () => {
   // Another life of the follower, or one that has left and come again.
   expect(judged(knowing(4, 8), knowing(5, 2, 6))).toBeUndefined();
   expect(judged(knowing(4, 8), knowing(6, -1, -1))).toBeUndefined();
+});
+
+test('a leader counts on nobody who has not followed its epoch', () => {
+  expect(judgeHeard('orders-0', 1, 3, 2)).toMatchObject({ checker: 'counted-unheard', promise: 1 });
+});
+
+test('a follower names the epoch under which its log ends', () => {
+  const judged = (lastFetchedEpoch: number, ownEpoch = 3, latestEpoch = 3): string | undefined =>
+    judgeClaimed({
+      log: 'orders-0',
+      follower: 2,
+      currentLeaderEpoch: 4,
+      fetchOffset: 10,
+      lastFetchedEpoch,
+      ownEpoch,
+      latestEpoch,
+    })?.checker;
+  expect([judged(3), judged(5, 3, 5), judged(-1, -1, 3)]).toEqual([undefined, undefined, undefined]);
+  expect([judged(-1), judged(1), judged(4)]).toEqual(['claims', 'claims', 'claims']);
 });

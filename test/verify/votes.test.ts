@@ -5,7 +5,9 @@ import {
   createReignJudge,
   createVoteJudge,
   judgeCandidacy,
+  judgeStranger,
   type KeptVote,
+  seeGiven,
   seeReign,
   seeVote,
 } from '../../core/verify/votes.ts';
@@ -77,4 +79,18 @@ test('who stands for election although a majority has long heard a leader is tol
   // It has not heard that there is a leader of that epoch, and harms nobody.
   expect(standing({ epoch: 3 })).toBeNull();
   expect(standing({ followings: HEARD.slice(1) })).toBeNull();
+});
+
+test('a voter that remembers another vote of one epoch is told, whoever counts it', () => {
+  const judge = createVoteJudge();
+  const given = (voter: number, directory: string, candidate: number, epoch = 4): string | undefined =>
+    seeGiven(judge, { epoch, voter, directory, candidate })?.checker;
+  expect([given(1, 'a', 1), given(1, 'a', 1), given(2, 'b', 1)]).toEqual([undefined, undefined, undefined]);
+  // Another disk is another voter, and another epoch another vote.
+  expect([given(2, 'c', 3), given(2, 'b', 3, 5)]).toEqual([undefined, undefined]);
+  expect(given(2, 'b', 3)).toBe('two-votes');
+});
+
+test('a vote of another disk than the one that is named is told', () => {
+  expect(judgeStranger(1, 4, 2)).toMatchObject({ checker: 'vote-of-another', promise: 2 });
 });

@@ -1,0 +1,30 @@
+/** What nodes say is judged: an error needs a reason, and the run knows whether it gave one. */
+import { expect, test } from 'vitest';
+import { createDice } from '../../runtime-sim/dice.ts';
+import { drawPlan } from '../../runtime-sim/plan.ts';
+import { judgeSaid, sayingOf } from '../../runtime-sim/saying.ts';
+import type { Scenario } from '../../runtime-sim/scenario.ts';
+import { CALM } from '../../scenarios/calm.ts';
+import { THREE_CALM } from '../../scenarios/three-calm.ts';
+import { UNCLEAN_ELECTION } from '../../scenarios/unclean-election.ts';
+
+const ERRORS = ['node-1 says: error: a leader has sent what cannot be appended'];
+
+function checkerIn(scenario: Scenario, errors = ERRORS, marks = new Map<string, number>()): string | undefined {
+  return judgeSaid(errors, drawPlan(createDice(1), scenario, 1_000), marks)?.checker;
+}
+
+test('an error without a reason is told, and one with a reason is not', () => {
+  expect(checkerIn(THREE_CALM)).toBe('said-error');
+  expect(checkerIn(THREE_CALM, [])).toBeUndefined();
+  expect(checkerIn({ ...THREE_CALM, troubles: [{ family: 'flip', every: [1, 1], always: true }] })).toBeUndefined();
+  expect(checkerIn({ ...THREE_CALM, troubles: [{ family: 'crash', every: [1, 1], always: true }] })).toBe('said-error');
+  expect(checkerIn(UNCLEAN_ELECTION)).toBeUndefined();
+  expect(checkerIn(THREE_CALM, ERRORS, new Map([['sim.elected.last_known', 1]]))).toBeUndefined();
+  expect(checkerIn(CALM)).toBeUndefined();
+});
+
+test('a line has its level, its text and its fields', () => {
+  const fields = new Map([['topic', 'orders']]);
+  expect(sayingOf({ kind: 'say', level: 'warn', text: 'it is so', fields })).toBe('warn: it is so topic=orders');
+});
