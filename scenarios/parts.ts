@@ -124,7 +124,7 @@ export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
 };
 
-/** Topics that come, are cut, filled and deleted all the time on three nodes: most of what happens is at the beginning of a log. */
+/** Topics that are made, filled, cut and deleted all the time on three nodes: most happens where logs begin. */
 export const YOUNG_TOPICS_ON_THREE: WorkloadRange = {
   ...STEADY_LOAD_ON_THREE,
   partitions: [1, 1],

@@ -95,10 +95,8 @@ export function dial(
     isOpen: true,
   });
   end.port = event.port;
-  other.peer = end.end;
-  other.peerActor = end.actor;
-  end.peer = other.end;
-  end.peerActor = actor;
+  join(end, other);
+  join(other, end);
   // Nothing may arrive at the dialling end before it knows that it is connected.
   end.arrivesUs = backUs;
   due.push({ atUs: backUs, event: { what: 'dialled', end: end.end, isRefused: false } });
@@ -159,4 +157,10 @@ export function failDial(
 
 function tell(actor: number, life: number, input: NetworkInput, atUs: number): NetworkDue {
   return { atUs, event: { what: 'tell', actor, life, input } };
+}
+
+/** Tells an end who is at the other one. */
+function join(end: End, peer: End): void {
+  end.peer = peer.end;
+  end.peerActor = peer.actor;
 }
