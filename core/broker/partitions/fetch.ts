@@ -61,17 +61,16 @@ export function collect(node: Node, env: Env, fetch: Fetch, out: Outbox): Fetch[
   fetch.hasErrors = false;
   const most = Math.min(budgetLeft(node), fetch.maxBytes);
   let left = most;
-  // Partitions that go back to the end of the queue are not visited twice.
-  for (let visits = session.dirty.size; visits > 0; visits--) {
-    if (left <= 0 && fetch.bytes > 0 && !fetch.isFull) break;
+  while (left > 0 || fetch.bytes === 0 || fetch.isFull) {
     const subscription = nextDirty(session);
     if (subscription === undefined) break;
     const slot = visit(node, env, fetch, subscription, left, out);
     if (slot === null) continue;
     fetch.slots.push(slot);
-    markDirty(subscription);
     left = most - fetch.bytes;
   }
+  // Behind those that were not visited, and only now: no answer names a partition twice.
+  for (const { subscription } of fetch.slots) markDirty(subscription);
   if (fetch.pendingReads > 0) fetch.stage = 'reading';
   else decide(node, env, fetch);
   return fetch.stage;
