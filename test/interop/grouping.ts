@@ -213,6 +213,8 @@ export class Party {
   async settled(count: number): Promise<void> {
     let rows: GroupRow[] = [];
     const look = async (): Promise<true | null> => {
+      const alive = this.members.filter((member) => member.exitCode() === null).length;
+      if (alive < count) throw new Error(`${alive} of ${count} members of ${this.group} are still there`);
       rows = await describeGroup(this.shell, this.bootstrap, this.group);
       const owners = new Set(rows.map(({ member }) => member));
       const isRead = rows.length > 0 && rows.every(({ member, offset, end }) => member !== '' && offset === end);

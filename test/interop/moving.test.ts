@@ -239,8 +239,8 @@ describe.skipIf(problem !== null)("Kafka's tool moves partitions of five nodes t
   it('and loses nothing, and leaves nothing behind', async () => {
     const verdict = await watched?.end();
     expect(verdict).toMatchObject({ violations: [], isAllRead: true });
-    expect(verdict?.acknowledged).toBeGreaterThan(1_000);
-    expect(verdict?.reads).toBeGreaterThan(1_000);
+    expect(verdict?.acknowledged).toBeGreaterThan(100);
+    expect(verdict?.reads).toBeGreaterThan(100);
     isWriting = false;
     expect(await load?.ended).toBe(0);
     const whole = textOf(0, lines);

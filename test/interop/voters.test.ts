@@ -191,7 +191,7 @@ describe.skipIf(problem !== null)('a quorum that begins with one voter', () => {
   it('and the clients that went on all the time have lost nothing', async () => {
     const verdict = await watched?.end();
     expect(verdict).toMatchObject({ violations: [], isAllRead: true });
-    expect(verdict?.acknowledged).toBeGreaterThan(1_000);
-    expect(verdict?.reads).toBeGreaterThan(1_000);
+    expect(verdict?.acknowledged).toBeGreaterThan(100);
+    expect(verdict?.reads).toBeGreaterThan(100);
   });
 });
