@@ -1,7 +1,7 @@
 /** Small ways of Apache Kafka's that were found by asking it and this node the same. */
 import { describe, expect, it } from 'vitest';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import { batchOf, fetchBody, KEY, produceBody, wanted } from './speaking.ts';
+import { batchOf, fetchBody, KEY, produce, produceBody, valuesOf, wanted } from './speaking.ts';
 import { type ToyConnection, ToyWorld } from './toy-world.ts';
 
 function started(): { world: ToyWorld; client: ToyConnection } {
@@ -33,5 +33,17 @@ describe('as with Apache Kafka', () => {
     const gone = world.ask(client, KEY.fetch, 11, incremental(2));
     expect(gone.errorCode).toBe(ErrorCode.FETCH_SESSION_ID_NOT_FOUND);
     expect(world.node.sessions.byId.size).toBe(0);
+  });
+
+  it('a fetch names a partition once that is forgotten and wanted again', () => {
+    const { world, client } = started();
+    produce(world, client, 0, ['a']);
+    produce(world, client, 1, ['b']);
+    const both = [wanted(0, 0), wanted(1, 0)];
+    const { sessionId } = world.ask(client, KEY.fetch, 11, fetchBody(both, { sessionEpoch: 0, maxWaitMs: 0 }));
+    const topicId = 'AAAAAAAAAAAAAAAAAAAAAA';
+    const forgottenTopicsData = [{ topic: 'orders', topicId, partitions: [0, 1] }];
+    const again = { ...fetchBody(both, { sessionId, sessionEpoch: 1, maxWaitMs: 0 }), forgottenTopicsData };
+    expect(valuesOf(world.ask(client, KEY.fetch, 11, again))).toEqual(['0:0=a', '1:0=b']);
   });
 });

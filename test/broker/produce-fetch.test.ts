@@ -325,19 +325,6 @@ describe('fetch sessions', () => {
     expect(valuesOf(world.ask(client, KEY.fetch, 11, incremental(id, 2)))).toEqual(['1:0=b']);
   });
 
-  it('name a partition once that the client forgets and wants again', () => {
-    const { world, client } = started();
-    const id = begin(world, client);
-    produce(world, client, 0, ['a']);
-    produce(world, client, 1, ['b']);
-    const topicId = 'AAAAAAAAAAAAAAAAAAAAAA';
-    const again = {
-      ...fetchBody([wanted(0, 0), wanted(1, 0)], { sessionId: id, sessionEpoch: 1, maxWaitMs: 0 }),
-      forgottenTopicsData: [{ topic: 'orders', topicId, partitions: [0, 1] }],
-    };
-    expect(valuesOf(world.ask(client, KEY.fetch, 11, again))).toEqual(['0:0=a', '1:0=b']);
-  });
-
   it('take turns when not all fits', () => {
     const { world, client } = started();
     const id = begin(world, client);
