@@ -88,7 +88,10 @@ export function sayFound(log: Log, level: 'info' | 'warn' | 'error', name: strin
   out.push({ kind: 'say', level, text, fields });
 }
 
-/** Takes [offset, end) out of service and says so. */
+/**
+ * Takes [offset, end) out of service and says so. What a snapshot holds is lost to nobody: a log may even have ended
+ * before a snapshot that was fetched.
+ */
 export function addDamage(log: Log, env: Env, segment: Segment, range: DamagedRange, out: Outbox): void {
   if (log.damaged.some((known) => known.start <= range.start && range.end <= known.end)) return;
   env.reached('log.damage');
@@ -100,8 +103,11 @@ export function addDamage(log: Log, env: Env, segment: Segment, range: DamagedRa
     ['offset', range.start],
     ['nextOffset', range.end],
   ]);
-  const text = 'damaged batch: its offsets are out of service, the file is left as it is';
-  out.push({ kind: 'say', level: 'error', text, fields });
+  const isHeld = range.end <= (log.opening?.found.snapshotEnd ?? 0);
+  const text = isHeld
+    ? 'the log lacks what the snapshot behind it holds'
+    : 'damaged batch: its offsets are out of service, the file is left as it is';
+  out.push({ kind: 'say', level: isHeld ? 'warn' : 'error', text, fields });
   log.damaged = merge([...log.damaged, range]);
 }
 

@@ -36,7 +36,6 @@ export function syncFound(log: Log, env: Env, opening: Opening, out: Outbox): vo
 /** The log is open. */
 export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox, events: LogEvent[]): void {
   assert(opening.pending === 0, 'an opening ends when nothing is under way');
-  log.opening = null;
   log.state = 'open';
   const last = activeSegment(log);
   log.end = Math.max(log.end, last.base);
@@ -48,6 +47,7 @@ export function finishOpening(log: Log, env: Env, opening: Opening, out: Outbox,
   }
   if (log.start > log.end) settleStart(log, opening, out);
   reachProtected(log, env, opening, out);
+  log.opening = null;
   log.durable = log.end;
   log.syncTo = log.end;
   log.snapshotAt = opening.replayFrom;

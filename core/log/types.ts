@@ -17,6 +17,8 @@ export interface LogFound {
   readonly highWatermark: number;
   /** DeleteRecords and retention moved the start here. */
   readonly logStartOffset: number;
+  /** What every record below it came to is held by a snapshot too; 0 without one. */
+  readonly snapshotEnd?: number;
 }
 
 /** What is wrong with one record of a batch, as Produce answers it. */

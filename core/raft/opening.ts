@@ -173,7 +173,8 @@ function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Ou
   const ends = [id, ...raft.badSnapshots].map(({ endOffset }) => endOffset);
   const recoveryPoint = Math.max(opening.found.recoveryPoint, ...ends);
   const { clean } = opening.found;
-  openLog(raft.log, env, { clean, recoveryPoint, highWatermark: recoveryPoint, logStartOffset: oldest }, out);
+  const found = { clean, recoveryPoint, highWatermark: recoveryPoint, logStartOffset: oldest };
+  openLog(raft.log, env, { ...found, snapshotEnd: id.endOffset }, out);
 }
 
 /**

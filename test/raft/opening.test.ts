@@ -255,6 +255,22 @@ describe('snapshots', () => {
     }
   });
 
+  it('may end behind the log, as one that was fetched does: what it holds is not said to be damaged', () => {
+    const world = withSnapshots();
+    const { endOffset } = world.quorum.raft.snapshots.at(-1) as { endOffset: number };
+    for (const name of namesIn(world).filter((one) => one.endsWith('.log'))) {
+      if (Number(name.slice(0, 20)) >= endOffset) world.disk.names.delete(`/data/__cluster_metadata-0/${name}`);
+      else putFile(world, name, new Uint8Array(0));
+    }
+    restart(world, 'process');
+    open(world);
+    expect(world.said.filter((line) => line.kind === 'say' && line.level !== 'info')).toMatchObject([
+      { level: 'warn' },
+    ]);
+    expect(world.quorum.raft.log.end).toBeGreaterThanOrEqual(endOffset);
+    ask(world, { amounts: [1] });
+  });
+
   it('that are damaged and written anew under their names stay, and are there when the next one is damaged', () => {
     const world = withSnapshots();
     world.nowMs = quorumDeadlineMs(world.quorum);
