@@ -32,14 +32,13 @@ let node: TidemarkNode = await start();
 const shell = await startKafkaShell();
 const parties = new Map(kinds.map((kind) => [kind, new Party(kind.name, node.bootstrap, shell, folder)]));
 const together = [...mixed].map(([assignor, sharing]) => {
-  const party = new Party(`mixed-${assignor}`, node.bootstrap, shell, folder);
-  return { assignor, party, sharing: sharing.filter((kind) => kind.problem === null) };
+  return { assignor, sharing: sharing.filter((kind) => kind.problem === null) };
 });
-const changing = new Party('changing', node.bootstrap, shell, folder);
+/** Those of several clients: each try has its own. */
+const mixtures: Party[] = [];
 afterAll(async () => {
   shell.stop();
-  const mixtures = together.map(({ party }) => party);
-  const members = [...parties.values(), ...mixtures, changing].flatMap((party) => party.members);
+  const members = [...parties.values(), ...mixtures].flatMap((party) => party.members);
   await Promise.all([...members.map((member) => member.stop('SIGKILL')), node.service.stop('SIGKILL')]);
 });
 
@@ -56,6 +55,14 @@ async function groups(...args: string[]): Promise<string> {
 /** Does the same for the group of each client. */
 async function forAll(act: (party: Party, kind: MemberKind) => Promise<unknown>): Promise<void> {
   await Promise.all([...parties].map(([kind, party]) => act(party, kind)));
+}
+
+/** A group of several clients that begins; those before it have ended, by themselves or by a failed try. */
+async function mixture(name: string): Promise<Party> {
+  await Promise.all(mixtures.flatMap(({ members }) => members).map((member) => member.stop('SIGKILL')));
+  const party = new Party(`${name}-${mixtures.length}`, node.bootstrap, shell, folder);
+  mixtures.push(party);
+  return party;
 }
 
 function partyOf(kind: MemberKind): Party {
@@ -141,7 +148,8 @@ describe.skipIf(problem !== null).each(DUTIES)('in a group of one client $duty:'
 });
 
 describe.skipIf(problem !== null)('a group of different clients', () => {
-  it.each(together)('shares a topic by $assignor, whoever of them leads', async ({ party, sharing }) => {
+  it.each(together)('shares a topic by $assignor, whoever of them leads', async ({ assignor, sharing }) => {
+    const party = await mixture(`mixed-${assignor}`);
     await party.makeTopic(sharing.length + 1);
     for (const [i, kind] of sharing.entries()) {
       await party.join(kind);
@@ -166,6 +174,7 @@ describe.skipIf(problem !== null)('a group whose members change over, one by one
   ].map((name) => kinds.find((kind) => kind.name === name) as MemberKind);
 
   it('to the other protocol, and back, leaves nothing out', async () => {
+    const changing = await mixture('changing');
     await changing.makeTopic();
     const typed = async (type: string): Promise<void> => {
       expect(await groups('--list', '--type')).toMatch(new RegExp(`^${changing.group}\\s+${type}`, 'm'));
