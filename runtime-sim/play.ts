@@ -33,6 +33,7 @@ import { checkFolders } from './folder-check.ts';
 import { settleGroups } from './group-end.ts';
 import { nodeIdOf } from './holdings.ts';
 import { checkLogs } from './log-check.ts';
+import { forgetRemovals, REMOVE_VOTER_KEY } from './network/network.ts';
 import { cut } from './network/trouble.ts';
 import { nodeOf } from './nodes.ts';
 import { pauseActor } from './pause.ts';
@@ -45,6 +46,7 @@ import { isMovingDone, MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';
 import { isReadingDone } from './workload/reading.ts';
+import { REPEATING, repeatedKey } from './workload/repeating.ts';
 import { isVotingDone, VOTING } from './workload/voting.ts';
 import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
@@ -148,11 +150,16 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addGroups(world, observer, plan, fromUs);
 }
 
-/** Whoever changes the voters sees to it that all nodes vote. Whether they do in time. */
+/** Whoever changes the voters sees to it that all nodes vote, and no late word takes one out. Whether so in time. */
 function settleVoters(run: Run): boolean {
   const changers = run.world.actors.filter(({ machine }) => machine === VOTING);
   if (changers.length === 0) return true;
-  runOn(run, VOTING_MAX_MS, () => changers.every(({ down }) => down === null));
+  forgetRemovals(run.world.network);
+  const repeaters = run.world.actors.filter(({ machine }) => machine === REPEATING);
+  const areLate = (): boolean => {
+    return repeaters.some(({ state }) => state !== undefined && repeatedKey(state) === REMOVE_VOTER_KEY);
+  };
+  runOn(run, VOTING_MAX_MS, () => changers.every(({ down }) => down === null) && !areLate());
   for (const changer of changers) inputAt(run.world, changer, { kind: 'stop' }, run.world.nowUs);
   return runOn(run, VOTING_MAX_MS, () => changers.every(({ state }) => state !== undefined && isVotingDone(state)));
 }

@@ -103,7 +103,7 @@ function markCut(network: Network, end: End, parts: readonly Uint8Array[]): void
 function keepRequest(network: Network, kept: KeptRequest[], end: End, parts: readonly Uint8Array[]): void {
   const peer = network.ends.get(end.peer);
   const apiKey = keyOf(end, parts);
-  if (peer === undefined || end.port < 0 || !REPEATED_KEYS.includes(apiKey)) return;
+  if (peer === undefined || end.port < 0 || !network.keptKeys.includes(apiKey)) return;
   // What is repeated is not kept once more: it comes from a client, and nodes are the machines that listen.
   if (hostOf(network, end.actor).listening.size === 0) return;
   const isOfKey = (one: KeptRequest): boolean => one.apiKey === apiKey;
@@ -112,11 +112,6 @@ function keepRequest(network: Network, kept: KeptRequest[], end: End, parts: rea
   kept.push({ host: hostOf(network, peer.actor).name, port: end.port, apiKey, bytes: joinParts(parts) });
 }
 
-/**
- * Requests of nodes that may come late: Vote, BeginQuorumEpoch, EndQuorumEpoch, AlterPartition, BrokerHeartbeat, and
- * AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter of those who ask for themselves.
- */
-const REPEATED_KEYS: readonly number[] = [52, 53, 54, 56, 63, 80, 81, 82];
 /** Requests of one key that are kept to be repeated: heartbeats, of which there are most, displace nothing else. */
 const KEPT_PER_KEY_MAX = 12;
 

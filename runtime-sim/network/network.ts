@@ -177,6 +177,8 @@ export interface Network {
   readonly narrows: Map<number, number>;
   /** What nodes have asked each other, as far as somebody wants to repeat it; null where nobody does. */
   kept: KeptRequest[] | null;
+  /** The keys of those that are. */
+  keptKeys: readonly number[];
   /** What arrived at a cut, to be tried again when it is healed. */
   stalled: NetworkEvent[];
   /** Bits that are to flip. */
@@ -186,6 +188,14 @@ export interface Network {
   readonly mood: NetworkMood;
   readonly figures: NetworkFigures;
 }
+
+/** RemoveRaftVoter. */
+export const REMOVE_VOTER_KEY = 81;
+/**
+ * Requests of nodes that may come late: Vote, BeginQuorumEpoch, EndQuorumEpoch, AlterPartition, BrokerHeartbeat, and
+ * AddRaftVoter, RemoveRaftVoter, UpdateRaftVoter, a member's own or an operator's that a broker passes on.
+ */
+const REPEATED_KEYS: readonly number[] = [52, 53, 54, 56, 63, 80, REMOVE_VOTER_KEY, 82];
 
 /** On the wire and not yet taken by the reader, at most, in one direction of a connection. Bytes. */
 export const WINDOW_BYTES = 128 * 1024;
@@ -202,12 +212,24 @@ export function createNetwork(): Network {
     clogs: new Map(),
     narrows: new Map(),
     kept: null,
+    keptKeys: REPEATED_KEYS,
     stalled: [],
     flips: [],
     flipped: [],
     mood: { jitterUs: 120, chunkPpm: 100_000, tailPpm: 0 },
     figures: { connections: 0, resets: 0, chunks: 0, framesDelivered: 0, bytesSent: 0 },
   };
+}
+
+/**
+ * Removals of voters come late no more. Of all that is kept they alone are done whenever they come, the leader's own
+ * too, and rightly so: an operator may want a voter out that has come in again. The rest is of its epoch, or is so
+ * already.
+ */
+export function forgetRemovals(network: Network): void {
+  const { kept } = network;
+  network.keptKeys = network.keptKeys.filter((apiKey) => apiKey !== REMOVE_VOTER_KEY);
+  kept?.splice(0, kept.length, ...kept.filter(({ apiKey }) => apiKey !== REMOVE_VOTER_KEY));
 }
 
 /** Adds a machine; its actor number is its index. */

@@ -4,7 +4,8 @@
  * must know it again, across crashes and in another leader, for as long as the producer may live.
  *
  * What nodes have asked each other the network keeps: votes, heartbeats, in-sync sets. Whoever gets one a second time
- * may do nothing that is not right by then.
+ * may do nothing that is not right by then. What an operator wants done is right whenever it comes: when operators are
+ * to rest the network forgets it.
  *
  * Producers leave their Produce requests with the observer. Only one whose records were all acknowledged by all in-sync
  * replicas, of an idempotent producer, to a topic that stays, is repeated: whatever it appends then is a duplicate, and
@@ -146,6 +147,12 @@ function mayRepeat({ history }: Observer, codecs: Codecs, bytes: Uint8Array): bo
       return history.partitions[send.partition]?.isSlot !== true;
     });
   });
+}
+
+/** The API key of what is on its way; -1 for nothing. */
+export function repeatedKey(state: unknown): number {
+  const { bytes } = state as Repeating;
+  return bytes === null ? -1 : (peekRequest(bytes.subarray(LENGTH_BYTES))?.apiKey ?? -1);
 }
 
 /** The machine of a repeating process. */

@@ -3,15 +3,24 @@ import { expect, it } from 'vitest';
 import type { NetworkEffect, NetworkInput } from '../../core/lib/world.ts';
 import { createDice } from '../../runtime-sim/dice.ts';
 import { finishNetwork, submitNetwork } from '../../runtime-sim/network/flow.ts';
-import { addHost, createNetwork, type Delivery, type NetworkDue } from '../../runtime-sim/network/network.ts';
+import {
+  addHost,
+  createNetwork,
+  type Delivery,
+  forgetRemovals,
+  type NetworkDue,
+  REMOVE_VOTER_KEY,
+} from '../../runtime-sim/network/network.ts';
 import { crashHost, cut, halfClose, heal, narrow, powerUp } from '../../runtime-sim/network/trouble.ts';
 
 const PORT = 9092;
 const LIMITS = { frameBytesMax: 100_000, idleMs: 600_000 };
-/** A frame of so many bytes behind its length. */
-function frame(sizeBytes: number): Uint8Array {
+/** A frame of so many bytes behind its length; they begin with an API key, if there is one. */
+function frame(sizeBytes: number, apiKey = 0): Uint8Array {
   const bytes = new Uint8Array(4 + sizeBytes);
-  new DataView(bytes.buffer).setInt32(0, sizeBytes);
+  const view = new DataView(bytes.buffer);
+  view.setInt32(0, sizeBytes);
+  if (apiKey > 0) view.setInt16(4, apiKey);
   return bytes;
 }
 
@@ -53,6 +62,11 @@ function pair(seed: number) {
     send: (sizeBytes = 1) => {
       sentUs = nowUs;
       act(client, { kind: 'send', connection: -1, parts: [frame(sizeBytes)] });
+    },
+    /** The client is a node too, and asks for these. */
+    askAsNode: (apiKeys: readonly number[]) => {
+      act(client, { kind: 'listen', listener: 0, host: 'client', port: PORT, ...LIMITS });
+      for (const apiKey of apiKeys) act(client, { kind: 'send', connection: -1, parts: [frame(8, apiKey)] });
     },
     /** How long the frame that was sent last was on its way, microseconds. */
     took: () => {
@@ -122,4 +136,19 @@ it.each(SEEDS)('what a cut holds back it holds back when its sender gives up, un
   expect(took()).toBe(0);
   mend();
   expect(took()).toBeGreaterThan(0);
+});
+
+it('of what nodes ask, removals of voters come late until that is to end, and all else beyond', () => {
+  const { network, askAsNode } = pair(1);
+  const [vote, produce, add] = [52, 0, 80];
+  const kept: NonNullable<typeof network.kept> = [];
+  network.kept = kept;
+  const keys = (): number[] => kept.map(({ apiKey }) => apiKey);
+  askAsNode([vote, produce, REMOVE_VOTER_KEY, add, REMOVE_VOTER_KEY]);
+  expect(keys()).toEqual([vote, REMOVE_VOTER_KEY, add, REMOVE_VOTER_KEY]);
+  forgetRemovals(network);
+  expect(keys()).toEqual([vote, add]);
+  askAsNode([REMOVE_VOTER_KEY, add]);
+  expect(keys()).toEqual([vote, add, add]);
+  expect(network.kept).toBe(kept);
 });

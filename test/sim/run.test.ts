@@ -21,6 +21,17 @@ test('late-duplicates: requests come a second time, and nothing comes of it', ()
   expect(marks.get('sim.repeated')).toBeGreaterThan(5);
 });
 
+test('voters-come-and-go: once operators rest no late word of theirs takes the leader out of the quorum', () => {
+  const story = SCENARIOS.find(({ name }) => name === 'voters-come-and-go');
+  if (story === undefined) throw new Error('no such story');
+  const workload = { ...story.workload, changeVotersEveryMs: [100, 100], repeatBetweenEveryMs: [20, 20] } as const;
+  const scenarios = [{ ...story, workload, troubles: [] }];
+  const { violations, marks } = runSeed({ seed: 3, scenarios, durationMs: 2_000 });
+  expect(violations).toEqual([]);
+  expect(marks.get('raft.voter.removed')).toBeGreaterThan(2);
+  expect(marks.get('sim.repeated.between')).toBeGreaterThan(20);
+});
+
 test('two seeds are two runs', () => {
   const scenarios = SCENARIOS.filter(({ name }) => name === 'calm');
   const hashes = [1, 2].map((seed) => runSeed({ seed, scenarios, durationMs: 500 }).hash);
