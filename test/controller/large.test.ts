@@ -3,8 +3,6 @@
  * are printed, and held only to bounds far above what was measured, because machines are shared; what is asserted of
  * the images is exact.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { fenceBroker } from '../../core/controller/brokers.ts';
 import { nextDuty } from '../../core/controller/duties.ts';
@@ -24,6 +22,7 @@ import {
 } from '../../core/metadata/records.ts';
 import { mapValues } from '../../core/metadata/sharded-map.ts';
 import { imageFromRecords, snapshotRecords } from '../../core/metadata/snapshot.ts';
+import { heapBytes } from '../../tools/peers/process.ts';
 import { brokerRecordOf, idOf } from '../metadata/cluster.ts';
 import { least } from '../metadata/least.ts';
 
@@ -41,13 +40,6 @@ const CONFIG = {
   sessionTimeoutMs: 3000,
   balanceIntervalMs: 1000,
 };
-
-/** Bytes in use once everything that nobody holds is gone. */
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  return process.memoryUsage().heapUsed;
-}
 
 /** The image that a broker makes of the bytes of the log, and what it keeps of the heap, MB. */
 function followed(values: readonly Uint8Array[]): { readonly image: MetadataImage; readonly heapMb: number } {

@@ -2,8 +2,6 @@
  * What many groups cost one coordinator, simulated: its machine alone, with the records that it decides on, in this
  * process. Memory by group, and processor time of a heartbeat among few groups and among many: it is to be the same.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { GROUP_DEFAULTS } from '../../core/group/defaults.ts';
 import { GROUP_MACHINE } from '../../core/group/machine.ts';
 import type { GroupCall } from '../../core/group/shapes.ts';
@@ -13,7 +11,7 @@ import { EMPTY_IMAGE, type MetadataImage } from '../../core/metadata/image.ts';
 import { metadataRecord } from '../../core/metadata/records.ts';
 import { imageFromRecords } from '../../core/metadata/snapshot.ts';
 import type { ResponseOf } from '../../core/protocol/messages/index.ts';
-import { ownProcessorMs } from '../peers/process.ts';
+import { heapBytes, ownProcessorMs } from '../peers/process.ts';
 import type { Row } from './figures.ts';
 
 const GROUPS = 5_000;
@@ -139,12 +137,4 @@ function handle(crowd: Crowd, call: GroupCall) {
     crowd.end = nextOffset;
   }
   return response;
-}
-
-/** What lives on the heap and beside it, once everything that nobody holds is gone. */
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pause, processorMs } from '../peers/process.ts';
 import { NEVER, startTidemark, type TidemarkNode } from '../peers/tidemark.ts';
-import { findCoordinator, openRaw } from './raw-client.ts';
+import { commit, findCoordinator, openRaw } from './raw-client.ts';
 import type { Plan } from './turns.ts';
 
 /** What was measured. */
@@ -24,7 +24,6 @@ const COMMITS = 1_000_000;
 const GROUPS = 1_000;
 const PARTITIONS = 100;
 const TOPIC = 'bench-load';
-const OFFSET_COMMIT = 8;
 const API_VERSIONS = 18;
 const LOAD_TIMEOUT_MS = 120_000;
 const LOADED = /"records":(\d+),"tookMs":(\d+),"msg":"groups are loaded"/;
@@ -58,17 +57,8 @@ async function fill({ port }: TidemarkNode, say: (line: string) => void): Promis
   for (let offset = 0; offset < COMMITS / (GROUPS * PARTITIONS); offset++) {
     say(`groups-load: ${offset * GROUPS * PARTITIONS} of ${COMMITS} commits`);
     for (let group = 0; group < GROUPS; group++) {
-      const partitions = Array.from({ length: PARTITIONS }, (_, partitionIndex) => ({
-        partitionIndex,
-        committedOffset: offset,
-        committedMetadata: '',
-      }));
-      const topics = [{ name: TOPIC, partitions }];
-      const body = { groupId: `group-${group}`, generationIdOrMemberEpoch: -1, memberId: '', topics };
-      const answer = await client.ask(OFFSET_COMMIT, 7, body as never);
-      if (answer.topics[0]?.partitions.some(({ errorCode }) => errorCode !== 0) !== false) {
-        throw new Error('commits were refused');
-      }
+      if (await commit(client, `group-${group}`, TOPIC, PARTITIONS, offset)) continue;
+      throw new Error('commits were refused');
     }
   }
   client.close();

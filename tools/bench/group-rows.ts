@@ -9,8 +9,8 @@ import { startNode } from '../testkit/testing.ts';
 import { median, type Row } from './figures.ts';
 import { measureCrowd } from './group-crowd.ts';
 import { measureGroupLoad } from './group-load.ts';
-import { findCoordinator, openRaw, type RawClient } from './raw-client.ts';
-import { type Side, type SideName, startSide } from './sides.ts';
+import { commit, findCoordinator, openRaw, type RawClient } from './raw-client.ts';
+import { type Side, type SideName, withSides } from './sides.ts';
 import { syncAlone } from './sync-alone.ts';
 import { append, type Plan, takeTurns } from './turns.ts';
 
@@ -27,7 +27,6 @@ const TOPIC = 'bench-groups';
 const PARTITIONS = 4;
 const NO_NULL: readonly SideName[] = ['null'];
 const OURS_ALONE: readonly SideName[] = ['kafka', 'null'];
-const OFFSET_COMMIT = 8;
 const CREATE_TOPICS = 19;
 /** Commits before those that are measured. */
 const WARM_UP = 200;
@@ -41,7 +40,7 @@ const TEST_HEARTBEAT_MS = 20;
 async function commitLatency(plan: Plan): Promise<Row[]> {
   const percentiles = new Map<string, Map<string, number[]>>();
   const disk: number[] = [];
-  await withSides(plan, true, async (running) =>
+  await withBrokers(plan, async (running) =>
     takeTurns(plan, running, 'commit, synced, p99', async (side) => {
       disk.push(syncAlone(plan.folder).get('p99') ?? Number.NaN);
       const client = await openRaw(side.port);
@@ -80,22 +79,14 @@ async function prepare(client: RawClient): Promise<void> {
   await findCoordinator(client, 'bench');
   // A broker may lead the partition of a group before it has heard of the topic that is read.
   for (let tries = 0; tries < 500; tries++) {
-    if (await isTaken(client, 0)) return;
+    if (await commit(client, 'bench', TOPIC, 1, 0)) return;
     await pause(LOOK_MS * 10);
   }
   throw new Error('offsets are not taken');
 }
 
-async function isTaken(client: RawClient, offset: number): Promise<boolean> {
-  const partition = { partitionIndex: 0, committedOffset: offset, committedMetadata: '' };
-  const topics = [{ name: TOPIC, partitions: [partition] }];
-  const body = { groupId: 'bench', generationIdOrMemberEpoch: -1, memberId: '', topics };
-  const answer = await client.ask(OFFSET_COMMIT, 7, body as never);
-  return answer.topics[0]?.partitions[0]?.errorCode === 0;
-}
-
 async function commitOne(client: RawClient, offset: number): Promise<void> {
-  if (!(await isTaken(client, offset))) throw new Error('a commit was refused');
+  if (!(await commit(client, 'bench', TOPIC, 1, offset))) throw new Error('a commit was refused');
 }
 
 const PROTOCOLS = [
@@ -105,7 +96,7 @@ const PROTOCOLS = [
 
 async function joinWithDefaults(plan: Plan): Promise<Row[]> {
   const rows: Row[] = [];
-  await withSides(plan, true, async (running) => {
+  await withBrokers(plan, async (running) => {
     for (const { name, mustSeconds, options } of PROTOCOLS) {
       const title = `a second member joins, ${name}`;
       let run = 0;
@@ -209,18 +200,9 @@ async function crowd(plan: Plan): Promise<Row[]> {
   return measureCrowd(plan.say);
 }
 
-/** Starts Apache Kafka and Tidemark as far as they are asked for, hands them over, and stops them whatever happens. */
-async function withSides(
-  plan: Plan,
-  synced: boolean,
-  use: (sides: readonly Side[]) => Promise<unknown>,
-): Promise<void> {
-  const sides: Side[] = [];
-  try {
-    for (const name of plan.sides) if (name !== 'null') sides.push(await startSide(name, synced, plan.folder));
-    if (sides.length === 0) throw new Error('neither Apache Kafka nor Tidemark was to be measured');
-    await use(sides);
-  } finally {
-    for (const side of sides) await side.stop();
-  }
+/** Starts Apache Kafka and Tidemark, synced, as far as they are asked for. */
+function withBrokers(plan: Plan, use: (sides: readonly Side[]) => Promise<unknown>): Promise<unknown> {
+  const names = plan.sides.filter((side) => side !== 'null');
+  if (names.length === 0) throw new Error('neither Apache Kafka nor Tidemark was to be measured');
+  return withSides(plan.folder, names, true, use);
 }

@@ -5,10 +5,8 @@
  *   npm run bench -- --metadata            100,000 partitions of three replicas on 50 brokers of five racks
  *   npm run bench -- --metadata --json
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { mapValues } from '../../core/metadata/sharded-map.ts';
-import { ownProcessorMs } from '../peers/process.ts';
+import { heapBytes, ownProcessorMs } from '../peers/process.ts';
 import { median } from './figures.ts';
 import {
   createTopics,
@@ -140,14 +138,6 @@ function countsOf(cluster: Parameters<typeof liveImage>[0], broker: number): { l
     }
   }
   return { led, held };
-}
-
-/** What lives on the heap and beside it, once everything that nobody holds is gone. */
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }
 
 /** The figures as lines for people. */

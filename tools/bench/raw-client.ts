@@ -1,6 +1,8 @@
 /** One connection that sends a request and waits for its answer, in the project's own codec: for what is measured. */
 import { connect, type Socket } from 'node:net';
+import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import { decodeResponse, encodeRequest } from '../../core/protocol/codec.ts';
+import { createFramer, push } from '../../core/protocol/frame.ts';
 import type { ApiKey, RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
 import { pause } from '../peers/process.ts';
 
@@ -11,7 +13,9 @@ export interface RawClient {
   readonly close: () => void;
 }
 
-const LENGTH_BYTES = 4;
+const FRAME_BYTES_MAX = 64 * 1024 * 1024;
+const CLOSED = 'the broker closed the connection';
+const OFFSET_COMMIT = 8;
 const FIND_COORDINATOR = 10;
 const FIND_TIMEOUT_MS = 60_000;
 const FIND_PAUSE_MS = 20;
@@ -26,30 +30,23 @@ export function openRaw(port: number): Promise<RawClient> {
 }
 
 function clientOf(socket: Socket): RawClient {
-  let chunks: Buffer[] = [];
-  let bytes = 0;
-  let waiting: { readonly resolve: (frame: Buffer) => void; readonly reject: (error: Error) => void } | null = null;
+  const framer = createFramer(FRAME_BYTES_MAX);
+  const frames: Uint8Array[] = [];
+  let waiting: { readonly resolve: (frame: Uint8Array) => void; readonly reject: (error: Error) => void } | null = null;
   socket.on('data', (chunk) => {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    const first = bytes < LENGTH_BYTES ? null : Buffer.concat(chunks);
-    if (first === null) return;
-    chunks = [first];
-    if (bytes < LENGTH_BYTES + first.readInt32BE(0)) return;
-    chunks = [];
-    bytes = 0;
-    waiting?.resolve(first);
+    push(framer, chunk, frames);
+    for (const frame of frames.splice(0)) waiting?.resolve(frame);
   });
   socket.on('error', () => {});
-  socket.on('close', () => waiting?.reject(new Error('the broker closed the connection')));
+  socket.on('close', () => waiting?.reject(new Error(CLOSED)));
   return {
     ask: async (key, version, body) => {
-      const answer = new Promise<Buffer>((resolve, reject) => {
+      if (socket.destroyed) throw new Error(CLOSED);
+      const answer = new Promise<Uint8Array>((resolve, reject) => {
         waiting = { resolve, reject };
       });
       socket.write(Buffer.concat(encodeRequest(key, version, 1, 'bench', body)));
-      const frame = await answer;
-      return decodeResponse(key, version, frame.subarray(LENGTH_BYTES)).body;
+      return decodeResponse(key, version, await answer).body;
     },
     close: () => void socket.destroy(),
   };
@@ -64,4 +61,20 @@ export async function findCoordinator(client: RawClient, groupId: string): Promi
     await pause(FIND_PAUSE_MS);
   }
   throw new Error(`no coordinator was found within ${FIND_TIMEOUT_MS} ms`);
+}
+
+/** Commits an offset of partitions 0, 1, ... of a topic in one request, as no member: whether all were taken. */
+export async function commit(
+  client: RawClient,
+  groupId: string,
+  topic: string,
+  partitionCount: number,
+  committedOffset: number,
+): Promise<boolean> {
+  const partitions = Array.from({ length: partitionCount }, (_, partitionIndex) => {
+    return { partitionIndex, committedOffset, committedMetadata: '' };
+  });
+  const topics = [{ name: topic, topicId: ZERO_UUID, partitions }];
+  const answer = await client.ask(OFFSET_COMMIT, 7, { groupId, memberId: '', topics });
+  return answer.topics[0]?.partitions.every(({ errorCode }) => errorCode === 0) === true;
 }

@@ -5,7 +5,7 @@
 import { consumerPerformance, type ProducerLoad, producerPerformance } from '../peers/kafka-tools.ts';
 import { residentBytes, runOrThrow } from '../peers/process.ts';
 import { median, type Row } from './figures.ts';
-import { type Side, type SideName, startSide } from './sides.ts';
+import { type Side, type SideName, startSide, withSides } from './sides.ts';
 import { syncAlone } from './sync-alone.ts';
 import { append, type Budget, type Plan, records, runClient, takeTurns } from './turns.ts';
 
@@ -47,7 +47,7 @@ async function produce(plan: Plan, recordBytes: number, synced: boolean, budget:
     recordBytes,
     settings: new Map([['acks', 'all']]),
   });
-  const values = await withSides(plan, plan.sides, synced, async (sides) => {
+  const values = await withSides(plan.folder, plan.sides, synced, async (sides) => {
     const counts = new Map<SideName, number>();
     for (const side of sides) {
       idle.set(side.name, [residentBytes(side.pid) / MIB]);
@@ -78,7 +78,7 @@ async function consume(plan: Plan): Promise<Row[]> {
   const sides = plan.sides.filter((side) => side !== 'null');
   const count = Math.min(CONSUME_FILL_RECORDS, Math.round(plan.seconds * 50_000));
   const rows: Row[] = [];
-  await withSides(plan, sides, false, async (running) => {
+  await withSides(plan.folder, sides, false, async (running) => {
     for (const side of running) {
       plan.say(`consume: filling ${side.name} with ${count} records`);
       await producerPerformance({ bootstrap: side.bootstrap, topic: TOPIC, records: count, recordBytes: 1024 });
@@ -121,7 +121,7 @@ async function latency(plan: Plan): Promise<Row[]> {
   const sides = plan.sides.filter((side) => side !== 'null');
   const percentiles = new Map<string, Map<string, number[]>>();
   const count = Math.round(plan.seconds * LATENCY_RECORDS_PER_SECOND);
-  await withSides(plan, sides, true, async (running) =>
+  await withSides(plan.folder, sides, true, async (running) =>
     takeTurns(plan, running, 'end to end 100 B, synced, p99', async (side) => {
       await producerPerformance({ bootstrap: side.bootstrap, topic: TOPIC, records: 100, recordBytes: 100 });
       for (const [percentile, value] of syncAlone(plan.folder)) append(percentiles, percentile, DISK_ALONE, value);
@@ -175,20 +175,4 @@ async function startNodeInside(plan: Plan): Promise<Row[]> {
   const budget = { must: 80, aim: 50, of: 'value' as const };
   const row = { name: 'startNode after import', unit: 'ms', higherIsBetter: false, budget, without: ['kafka', 'null'] };
   return [{ ...row, values: new Map([['tidemark', values]]) }];
-}
-
-/** Starts the sides, hands them over, and stops them whatever happens. */
-async function withSides<T>(
-  plan: Plan,
-  names: readonly SideName[],
-  synced: boolean,
-  use: (sides: readonly Side[]) => Promise<T>,
-): Promise<T> {
-  const sides: Side[] = [];
-  try {
-    for (const name of names) sides.push(await startSide(name, synced, plan.folder));
-    return await use(sides);
-  } finally {
-    for (const side of sides) await side.stop();
-  }
 }

@@ -48,6 +48,22 @@ export async function startSide(name: SideName, synced: boolean, parentFolder: s
   return { name, pid: started.pid, port, bootstrap: `127.0.0.1:${port}`, startMs, stop: started.stop };
 }
 
+/** Starts sides whose data lies in `folder`, hands them over, and stops them whatever happens. */
+export async function withSides<T>(
+  folder: string,
+  names: readonly SideName[],
+  synced: boolean,
+  use: (sides: readonly Side[]) => Promise<T>,
+): Promise<T> {
+  const sides: Side[] = [];
+  try {
+    for (const name of names) sides.push(await startSide(name, synced, folder));
+    return await use(sides);
+  } finally {
+    for (const side of sides) await side.stop();
+  }
+}
+
 interface StartedProcess {
   readonly pid: number;
   readonly startedMs?: number;

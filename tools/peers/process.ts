@@ -7,6 +7,8 @@ import { randomInt } from 'node:crypto';
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { constants } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /** How a process ended, and what it wrote. */
 export interface Finished {
@@ -249,6 +251,14 @@ export function ownProcessorMs(work: () => void): number {
   work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
+}
+
+/** Bytes of this process: what lives on the heap and beside it, once everything that nobody holds is gone. */
+export function heapBytes(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 /** Resolves after so many milliseconds. */

@@ -47,6 +47,9 @@ const UNREGISTER = 64;
 const ASK_MS_MAX = 3_000;
 /** A broker that came late, because of other troubles, stays so long for its partitions all the same. */
 const FILL_MS = 10_000;
+/** A move that is not done by then is asked for once more: another may have come in between. */
+const MOVE_MS = 15_000;
+const AGAIN_MS = 200;
 const BEGINS_ANEW = 'they begin anew here';
 
 /** Where clients find the cluster first. */
@@ -222,10 +225,6 @@ async function send(
   }
   return false;
 }
-
-/** A move that is not done by then is asked for once more: another may have come in between. */
-const MOVE_MS = 15_000;
-const AGAIN_MS = 200;
 
 async function forget(daemons: readonly Daemon[]): Promise<boolean> {
   for (const daemon of daemons) {

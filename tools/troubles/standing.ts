@@ -18,6 +18,7 @@ export const REPLICAS = 3;
 
 const READY_MS_MAX = 180_000;
 const LOOK_EVERY_MS = 100;
+const LOOK_MS_MAX = 1_000;
 const CREATE_TOPICS = 19;
 const DESCRIBE_CLUSTER = 60;
 const DESCRIBED = { includeClusterAuthorizedOperations: false, endpointType: 1, includeFencedBrokers: true };
@@ -100,5 +101,3 @@ export async function standingOf(
   }
   return null;
 }
-
-const LOOK_MS_MAX = 1_000;
