@@ -1,59 +1,20 @@
 /** A simulated disk that breaks its word: what is then on it, and what it says of that. */
 import { expect, test } from 'vitest';
-import type { DiskEffect, DiskInput } from '../../core/lib/world.ts';
-import { createDice, type Dice } from '../../runtime-sim/dice.ts';
+import type { DiskInput } from '../../core/lib/world.ts';
 import { copyDisk, makeHonest, swapDisk } from '../../runtime-sim/disk/betrayal.ts';
-import { readContent } from '../../runtime-sim/disk/content.ts';
-import {
-  crashDisk,
-  createDisk,
-  type Disk,
-  type DiskDue,
-  finishDisk,
-  rotDisk,
-  submitDisk,
-} from '../../runtime-sim/disk/disk.ts';
-import { isFolder, resolve } from '../../runtime-sim/disk/tree.ts';
-
-interface Rig {
-  readonly disk: Disk;
-  readonly dice: Dice;
-  readonly due: DiskDue[];
-  ticket: number;
-}
-
-function rig(seed = 1): Rig {
-  return { disk: createDisk(0), dice: createDice(seed), due: [], ticket: 0 };
-}
-
-type Bare = DiskEffect extends infer E ? (E extends DiskEffect ? Omit<E, 'owner' | 'ticket'> : never) : never;
+import { crashDisk, rotDisk } from '../../runtime-sim/disk/disk.ts';
+import { append, type Bare, bytes, open, type Rig, rig, settle, submit, sync, syncRoot, textOf } from './disk-rig.ts';
 
 /** Submits one effect after the other, each once the one before is done; the answers. */
 function run(to: Rig, ...effects: Bare[]): DiskInput[] {
-  const answers: DiskInput[] = [];
-  for (const effect of effects) {
-    to.ticket += 1;
-    submitDisk(to.disk, to.dice, 0, { ...effect, owner: 1, ticket: to.ticket } as DiskEffect, to.due);
-    for (let next = to.due.shift(); next !== undefined; next = to.due.shift()) {
-      finishDisk(to.disk, to.dice, next.atUs, next.operation, answers, to.due);
-    }
-  }
-  return answers;
+  return effects.flatMap((effect) => {
+    submit(to, effect);
+    return settle(to);
+  });
 }
 
-function textOf({ disk }: Rig, path: string): string | null {
-  const { entry } = resolve(disk.tree, path);
-  if (entry === undefined || isFolder(entry)) return null;
-  return new TextDecoder().decode(readContent(entry.content, 0, entry.content.size));
-}
-
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const open = (file: number, path: string): Bare => ({ kind: 'open', file, path, create: true });
-const append = (file: number, text: string): Bare => ({ kind: 'append', file, parts: [bytes(text)] });
-const sync = (file: number): Bare => ({ kind: 'sync', file });
 const read = (file: number, length: number): Bare => ({ kind: 'read', file, position: 0, length });
 const replace = (path: string, text: string): Bare => ({ kind: 'replace', path, bytes: bytes(text) });
-const syncRoot: Bare = { kind: 'syncFolder', path: '/' };
 
 const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
 

@@ -1,66 +1,13 @@
 /** What a simulated disk keeps through a crash and through a power loss, and what it may lose. */
 import { expect, test } from 'vitest';
-import type { DiskEffect, DiskInput } from '../../core/lib/world.ts';
-import { createDice, type Dice } from '../../runtime-sim/dice.ts';
-import { readContent } from '../../runtime-sim/disk/content.ts';
-import {
-  crashDisk,
-  createDisk,
-  type Disk,
-  type DiskDue,
-  finishDisk,
-  rotDisk,
-  submitDisk,
-} from '../../runtime-sim/disk/disk.ts';
-import { isFolder, resolve } from '../../runtime-sim/disk/tree.ts';
-
-interface Rig {
-  readonly disk: Disk;
-  readonly dice: Dice;
-  readonly due: DiskDue[];
-  ticket: number;
-}
-
-function rig(seed: number): Rig {
-  return { disk: createDisk(0), dice: createDice(seed), due: [], ticket: 0 };
-}
-
-type Bare = DiskEffect extends infer E ? (E extends DiskEffect ? Omit<E, 'owner' | 'ticket'> : never) : never;
-
-function submit(to: Rig, ...effects: Bare[]): void {
-  for (const effect of effects) {
-    to.ticket += 1;
-    submitDisk(to.disk, to.dice, 0, { ...effect, owner: 1, ticket: to.ticket } as DiskEffect, to.due);
-  }
-}
-
-/** Carries out whatever is due, earliest first. */
-function settle(to: Rig): DiskInput[] {
-  const answers: DiskInput[] = [];
-  for (;;) {
-    to.due.sort((a, b) => a.atUs - b.atUs);
-    const next = to.due.shift();
-    if (next === undefined) return answers;
-    finishDisk(to.disk, to.dice, next.atUs, next.operation, answers, to.due);
-  }
-}
+import type { DiskInput } from '../../core/lib/world.ts';
+import { crashDisk, rotDisk } from '../../runtime-sim/disk/disk.ts';
+import { append, type Bare, bytes, open, type Rig, rig, settle, submit, sync, syncRoot, textOf } from './disk-rig.ts';
 
 function run(to: Rig, ...effects: Bare[]): DiskInput[] {
   submit(to, ...effects);
   return settle(to);
 }
-
-function textOf(disk: Disk, path: string): string | null {
-  const { entry } = resolve(disk.tree, path);
-  if (entry === undefined || isFolder(entry)) return null;
-  return new TextDecoder().decode(readContent(entry.content, 0, entry.content.size));
-}
-
-const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const open = (file: number, path: string): Bare => ({ kind: 'open', file, path, create: true });
-const append = (file: number, text: string): Bare => ({ kind: 'append', file, parts: [bytes(text)] });
-const sync = (file: number): Bare => ({ kind: 'sync', file });
-const syncRoot: Bare = { kind: 'syncFolder', path: '/' };
 
 const SEEDS = Array.from({ length: 300 }, (_, seed) => seed);
 
@@ -70,7 +17,7 @@ test('a process crash keeps what was answered, in every seed', () => {
     run(to, open(1, '/a'), append(1, 'kept'));
     submit(to, append(1, ' perhaps'));
     crashDisk(to.disk, to.dice, false);
-    expect(textOf(to.disk, '/a')).toMatch(/^kept/);
+    expect(textOf(to, '/a')).toMatch(/^kept/);
   }
 });
 
@@ -81,7 +28,7 @@ test('an append under way at a crash may be there, not there, or there in part',
     run(to, open(1, '/a'));
     submit(to, append(1, 'abc'));
     crashDisk(to.disk, to.dice, false);
-    outcomes.add(textOf(to.disk, '/a'));
+    outcomes.add(textOf(to, '/a'));
   }
   expect([...outcomes].sort()).toEqual(['', 'a', 'ab', 'abc']);
 });
@@ -93,7 +40,7 @@ test('a power loss keeps to the byte what a sync has covered, and loses the rest
     run(to, open(1, '/a'), append(1, 'durable '), sync(1), syncRoot);
     run(to, append(1, 'cached'));
     crashDisk(to.disk, to.dice, true);
-    const text = textOf(to.disk, '/a') ?? '';
+    const text = textOf(to, '/a') ?? '';
     expect(text.startsWith('durable ')).toBe(true);
     outcomes.add(text.slice(8));
   }
@@ -110,7 +57,7 @@ test('sectors of one write are lost one by one', () => {
     run(to, open(1, '/a'), sync(1), syncRoot);
     run(to, append(1, 'x'.repeat(1_536)));
     crashDisk(to.disk, to.dice, true);
-    const text = textOf(to.disk, '/a') ?? '';
+    const text = textOf(to, '/a') ?? '';
     if (text.length === 1_536) kinds.add([0, 512, 1_024].map((at) => (text[at] === 'x' ? '1' : '0')).join(''));
   }
   expect([...kinds].sort()).toEqual(['000', '001', '010', '011', '100', '101', '110', '111']);
@@ -123,7 +70,7 @@ test('bytes that a truncate cut off come back where neither was synced, and what
     run(to, open(1, '/a'), append(1, 'old bytes'), sync(1), syncRoot);
     run(to, { kind: 'truncate', file: 1, size: 3 }, append(1, 'NEW'));
     crashDisk(to.disk, to.dice, true);
-    outcomes.add(textOf(to.disk, '/a') ?? '');
+    outcomes.add(textOf(to, '/a') ?? '');
   }
   expect(outcomes.has('old bytes')).toBe(true);
   expect(outcomes.has('oldNEW')).toBe(true);
@@ -137,7 +84,7 @@ test('a sync covers what was issued before it and not what came after', () => {
     run(to, open(1, '/a'), syncRoot);
     run(to, append(1, 'before'), sync(1), append(1, ' after'));
     crashDisk(to.disk, to.dice, true);
-    const text = textOf(to.disk, '/a') ?? '';
+    const text = textOf(to, '/a') ?? '';
     expect(text.startsWith('before')).toBe(true);
     if (!text.endsWith('after')) lost += 1;
   }
@@ -151,8 +98,8 @@ test('a name is durable only once its folder has been synced', () => {
     run(to, open(1, '/kept'), append(1, 'x'), sync(1), syncRoot);
     run(to, open(2, '/new'), append(2, 'y'), sync(2));
     crashDisk(to.disk, to.dice, true);
-    expect(textOf(to.disk, '/kept')).toBe('x');
-    const text = textOf(to.disk, '/new');
+    expect(textOf(to, '/kept')).toBe('x');
+    const text = textOf(to, '/new');
     if (text === null) lost += 1;
     else expect(text).toBe('y');
   }
@@ -165,7 +112,7 @@ test('a replace that was answered is there for good, one under way is whole or n
     run(to, { kind: 'replace', path: '/c', bytes: bytes('first') });
     submit(to, { kind: 'replace', path: '/c', bytes: bytes('second') });
     crashDisk(to.disk, to.dice, true);
-    expect(['first', 'second']).toContain(textOf(to.disk, '/c'));
+    expect(['first', 'second']).toContain(textOf(to, '/c'));
   }
 });
 
@@ -180,7 +127,7 @@ test('a full disk refuses an append whole, and takes it once there is space and 
     'changed',
     'appended',
   ]);
-  expect(textOf(to.disk, '/a')).toBe('abcde');
+  expect(textOf(to, '/a')).toBe('abcde');
   expect(to.disk.usedBytes).toBe(5);
 });
 
@@ -188,7 +135,7 @@ test('rot flips one durable bit for good and says where', () => {
   const to = rig(2);
   run(to, open(1, '/a.log'), append(1, 'aaaaaaaa'), sync(1));
   expect(rotDisk(to.disk, to.dice, 5, (path) => path.endsWith('.log'))).toBe(true);
-  const text = textOf(to.disk, '/a.log') ?? '';
+  const text = textOf(to, '/a.log') ?? '';
   expect(to.disk.rot).toMatchObject([{ path: '/a.log', sizeBytes: 8, atUs: 5 }]);
   const position = to.disk.rot[0]?.position ?? -1;
   expect(text[position]).not.toBe('a');
@@ -205,14 +152,14 @@ test('what a failed sync was about is lost for good, though later syncs succeed'
     expect(run(to, append(1, ' and gone'), sync(1)).at(-1)?.kind).toBe('diskFailed');
     expect(run(to, sync(1)).at(-1)?.kind).toBe('synced');
     crashDisk(to.disk, to.dice, true);
-    const text = textOf(to.disk, '/a') ?? '';
+    const text = textOf(to, '/a') ?? '';
     expect(text.startsWith('kept')).toBe(true);
     if (text !== 'kept and gone') lost += 1;
     // A machine that has been off begins anew.
     run(to, open(2, '/a'), append(2, '!'), sync(2));
-    const whole = textOf(to.disk, '/a');
+    const whole = textOf(to, '/a');
     crashDisk(to.disk, to.dice, true);
-    expect(textOf(to.disk, '/a')).toBe(whole);
+    expect(textOf(to, '/a')).toBe(whole);
   }
   expect(lost).toBeGreaterThan(100);
 });
