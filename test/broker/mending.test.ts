@@ -90,15 +90,43 @@ test('a leader that finds its log damaged gives up the lead, tells readers to as
   expect(allOn(cluster, 1)).toEqual(ALL);
 });
 
-test('the last one in sync leads on, damaged: nobody else has more', () => {
+test('the last one in sync leads on, damaged, and has readers ask again while one that is away may have more', () => {
   const cluster = written();
   cluster.kill(2);
   cluster.until(() => imageAt(cluster, 3)?.isr.length === 1);
   damage(cluster, 1);
-  expect(fetchFrom(cluster, 1, DAMAGED).error).toBe(ErrorCode.CORRUPT_MESSAGE);
+  expect(fetchFrom(cluster, 1, DAMAGED).error).toBe(ErrorCode.KAFKA_STORAGE_ERROR);
   cluster.pass(3_000);
   expect(imageAt(cluster, 3)?.leader).toBe(1);
   expect(fetchFrom(cluster, 1, DAMAGED + 1).values).toEqual(ALL.slice(DAMAGED + 1));
+  expect(fetchFrom(cluster, 1, DAMAGED).error).toBe(ErrorCode.KAFKA_STORAGE_ERROR);
+  cluster.start(2);
+  cluster.until(() => imageAt(cluster, 3)?.leader === 2);
+  expect(allOn(cluster, 2)).toEqual(ALL);
+  cluster.until(() => isMended(cluster));
+});
+
+test('a new leader that is damaged says nothing for good before the others have fetched from it', () => {
+  const cluster = written();
+  cluster.kill(2);
+  cluster.until(() => imageAt(cluster, 3)?.isr.length === 1);
+  cluster.stop(1);
+  damage(cluster, 1);
+  cluster.start(1);
+  cluster.until(() => cluster.world(1).isReady && fetchFrom(cluster, 1, 0).values.length > 0);
+  expect(imageAt(cluster, 1)?.isr).toEqual([1]);
+  expect(fetchFrom(cluster, 1, DAMAGED).error).toBe(ErrorCode.KAFKA_STORAGE_ERROR);
+});
+
+test('what is damaged on all replicas is out of service for good', () => {
+  const cluster = written();
+  damage(cluster, 1);
+  damage(cluster, 2);
+  fetchFrom(cluster, 1, DAMAGED);
+  cluster.until(() => imageAt(cluster, 2)?.leader === 2 && imageAt(cluster, 2)?.directories[0] === DirectoryId.LOST);
+  cluster.pass(3_000);
+  expect(fetchFrom(cluster, 2, DAMAGED).error).toBe(ErrorCode.CORRUPT_MESSAGE);
+  expect(fetchFrom(cluster, 2, DAMAGED + 1).values).toEqual(ALL.slice(DAMAGED + 1));
 });
 
 test('a crash forgets where the damage was: the next life fetches all of a replica that was called lost', () => {

@@ -10,9 +10,11 @@
  * names its directory again (`control/directories.ts`) and comes into sync like any other. While it has less than it
  * had, the leader believes it to have more: that is why it may not come into sync before.
  *
- * Readers of damaged offsets are told to ask again, of whoever leads then.
+ * Who is the only one in sync leads on, with the damaged offsets out of service: the controller does not let it go. It
+ * stands down as soon as another has come into sync.
  *
- * Who is the only one in sync leads on, with the damaged offsets out of service: the controller does not let it go.
+ * Readers of damaged offsets are told to ask again, of whoever leads then, while another replica may bring them back:
+ * one that is away, or has not fetched yet from this leader, may have all of them.
  *
  * A crash forgets where the damage was. The next life finds its replica called lost, and fetches all of it.
  */
@@ -21,6 +23,7 @@ import type { ReadOutcome } from '../../log/types.ts';
 import { DirectoryId } from '../../metadata/describe-topics.ts';
 import { type PartitionImage, topicById } from '../../metadata/image.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
+import type { Follower } from '../../replication/in-sync.ts';
 import { partitionName } from '../checkpoints/files.ts';
 import { noteDirectory } from '../control/directories.ts';
 import { say } from '../say.ts';
@@ -64,14 +67,30 @@ export function settleMend(node: Node, env: Env, partition: Partition, out: Outb
   if (mend.stage === 'done' && !isLost) partition.mend = null;
 }
 
-/** What a reader is told of damage: that it is for good only where no other replica has what is damaged. */
-export function toldOf(node: Node, { topic, index }: Partition, outcome: ReadError): ReadError {
-  const image = topicById(node.image, topic.id)?.partitions[index];
-  if (outcome.error !== ErrorCode.CORRUPT_MESSAGE || image === undefined || !isSpared(node, image)) return outcome;
+/** What a reader is told of damage: that it is for good only where no other replica can bring what is damaged back. */
+export function toldOf(node: Node, partition: Partition, outcome: ReadError): ReadError {
+  const image = topicById(node.image, partition.topic.id)?.partitions[partition.index];
+  if (outcome.error !== ErrorCode.CORRUPT_MESSAGE || image === undefined) return outcome;
+  if (!mayBeSpared(node, partition, image)) return outcome;
   return { kind: 'error', error: ErrorCode.KAFKA_STORAGE_ERROR };
 }
 
 type ReadError = Extract<ReadOutcome, { kind: 'error' }>;
+
+/** Whether another replica is in sync, or may come into sync: it has what is damaged here, or has yet to say so. */
+function mayBeSpared(node: Node, { log, leader }: Partition, image: PartitionImage): boolean {
+  if (isSpared(node, image)) return true;
+  // Metadata of old versions know no directories: this replica leads on, whoever else is there.
+  if (image.directories.length === 0) return false;
+  let damagedEnd = -1;
+  for (const { end } of log.damaged) damagedEnd = Math.max(damagedEnd, end);
+  return image.replicas.some((id) => id !== node.nodeId && !isStuck(leader.inSync?.followers.get(id), damagedEnd));
+}
+
+/** Whether a follower is known to wait for what is damaged: it can never catch up. */
+function isStuck(follower: Follower | undefined, damagedEnd: number): boolean {
+  return follower !== undefined && follower.fetchOffset >= 0 && follower.fetchOffset < damagedEnd;
+}
 
 /** Whether another replica is in sync, so that this one need not lead. */
 function isSpared({ nodeId }: Node, { isr, directories }: PartitionImage): boolean {
