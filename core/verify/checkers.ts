@@ -16,7 +16,7 @@ import {
   findUnsettled,
   findZombieCommits,
 } from './groups.ts';
-import { type Complaint, type History, mayReport, partitionText, type Send } from './history.ts';
+import { addComplaint, type Complaint, type History, partitionText, report, type Send } from './history.ts';
 import { lossesOfRead, lossesOfSend } from './losses.ts';
 import { findMetadataBreaks } from './metadata.ts';
 import { findIdleSettings } from './settings-in-effect.ts';
@@ -75,10 +75,6 @@ function sureUs({ history, lives }: Facts, partition: number): number {
   const { topicId, isSlot } = history.partitions[partition] ?? {};
   if (isSlot === true) return Number.POSITIVE_INFINITY;
   return topicId === undefined ? 0 : (lives.get(topicId)?.firstSeenUs ?? Number.POSITIVE_INFINITY);
-}
-
-function report(violations: Violation[], checker: string, promise: number, partition: number, sentence: string): void {
-  if (mayReport(violations, checker, partition)) violations.push({ checker, promise, partition, sentence });
 }
 
 function nameOf(facts: Facts, partition: number): string {
@@ -220,8 +216,7 @@ function findPhantoms(facts: Facts): Violation[] {
     if (send === undefined || send.partition !== sentTo) {
       const sentence = `value ${value} was read at ${where} and never sent there`;
       const violation = { checker: 'phantom', promise: 3, partition: session.partition, sentence };
-      if (mayReport(found, violation.checker, violation.partition))
-        found.push(send === undefined ? violation : { ...violation, sentTo: send.partition });
+      addComplaint(found, send === undefined ? violation : { ...violation, sentTo: send.partition });
     } else if (send.outcome === 'failed') {
       const sentence = `value ${value} was read at ${where}, but its producer was told that it is not in the log`;
       report(found, 'failed-but-read', 4, session.partition, sentence);

@@ -7,11 +7,7 @@
  */
 import { heardUs } from './administration.ts';
 import type { Facts, Violation } from './checkers.ts';
-import { mayReport, partitionText } from './history.ts';
-
-function report(found: Violation[], checker: string, partition: number, sentence: string): void {
-  if (mayReport(found, checker, partition)) found.push({ checker, promise: 1, partition, sentence });
-}
+import { partitionText, report } from './history.ts';
 
 /** What a producer was answered about before a topic was made is not in that topic. */
 export function findStaleTopics({ history, sendOf, lives }: Facts): Violation[] {
@@ -25,7 +21,7 @@ export function findStaleTopics({ history, sendOf, lives }: Facts): Violation[] 
     if (life === undefined || send === undefined || send.doneUs < 0 || send.doneUs >= life.bornUs) continue;
     const where = `${partitionText(history, partition)}@${reads.offset[i]}`;
     const sentence = `value ${send.value} was read at ${where}, but was sent and done with before that topic was made`;
-    report(found, 'stale-topic', partition, sentence);
+    report(found, 'stale-topic', 1, partition, sentence);
   }
   return found;
 }
@@ -56,7 +52,7 @@ export function findDeletedReads({ history, lives }: Facts): Violation[] {
     if (cut === undefined) continue;
     const where = `${partitionText(history, session.partition)}@${offset}`;
     const sentence = `${where} was read although records below ${cut.lowWatermark} had been deleted`;
-    report(found, 'deleted-read', session.partition, sentence);
+    report(found, 'deleted-read', 1, session.partition, sentence);
   }
   return found;
 }
@@ -84,7 +80,7 @@ export function findStarts({ history }: Facts): Violation[] {
       const where = partitionText(history, session.partition);
       const before = `the log was found to begin at ${higher.offset}`;
       const sentence = `${where}@${offset} was read by a session that began after ${before}`;
-      report(found, 'start-regression', session.partition, sentence);
+      report(found, 'start-regression', 1, session.partition, sentence);
     }
     if (session.isFromStart === true) list.push({ offset, atUs: reads.atUs[i] as number });
   }

@@ -7,7 +7,7 @@
  * coordinator has acknowledged, by when that was asked.
  */
 import type { Assignment, GroupHistory, Holding, OffsetCommit, OffsetLookup } from './group-history.ts';
-import { type Complaint, type History, partitionText } from './history.ts';
+import { type Complaint, type History, partitionText, report } from './history.ts';
 
 /** What is known of the partitions. */
 export interface GroupFacts {
@@ -18,8 +18,6 @@ export interface GroupFacts {
   readonly bounds: readonly number[];
 }
 
-/** The most that one checker reports of one history. */
-const FOUND_MAX = 10;
 /** Members settle at the latest so long after the last change, ms: two sessions and a rebalance. */
 export const SETTLED_MAX_MS = 30_000;
 /** So many generations after the last change, for each member, and for all: it joins, is told, and is told again. */
@@ -27,10 +25,6 @@ const GENERATIONS_PER_MEMBER = 3;
 const GENERATIONS_MORE = 3;
 
 type Found = Complaint[];
-
-function report(found: Found, checker: string, promise: number, partition: number, sentence: string): void {
-  if (found.length < FOUND_MAX) found.push({ checker, promise, partition, sentence });
-}
 
 /** Promise 5. A partition has one owner: in a generation, or at a time, as the protocol promises. */
 export function findTwoOwners({ history }: GroupFacts): Found {

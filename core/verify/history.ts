@@ -184,21 +184,31 @@ export function addRead(
 const COMPLAINTS_MAX = 10;
 
 /**
- * Whether a checker may say one more thing of a partition. What lies beyond the contract of one partition must not hide
- * what is found in another.
+ * Adds what was found, unless its checker has said enough of that partition. What lies beyond the contract of one
+ * partition must not hide what is found in another.
  */
-export function mayReport(found: readonly Complaint[], checker: string, partition: number): boolean {
+export function addComplaint(found: Complaint[], complaint: Complaint): void {
+  const { checker, partition } = complaint;
   let count = 0;
   for (const one of found) if (one.checker === checker && one.partition === partition) count += 1;
-  return count < COMPLAINTS_MAX;
+  if (count < COMPLAINTS_MAX) found.push(complaint);
+}
+
+/** The same of a sentence about a partition, or about none (-1). */
+export function report(
+  found: Complaint[],
+  checker: string,
+  promise: number,
+  partition: number,
+  sentence: string,
+): void {
+  addComplaint(found, { checker, promise, partition, sentence });
 }
 
 /** Adds a complaint. Whoever watches while time goes on says a thing once of each log. */
-export function complain(history: History, complaint: Complaint): void {
-  const { complaints } = history;
-  if (complaint.log !== undefined || mayReport(complaints, complaint.checker, complaint.partition)) {
-    complaints.push(complaint);
-  }
+export function complain({ complaints }: History, complaint: Complaint): void {
+  if (complaint.log !== undefined) complaints.push(complaint);
+  else addComplaint(complaints, complaint);
 }
 
 /** A partition's name for people; of an incarnation with the topic's id. */

@@ -9,7 +9,7 @@
 import { ErrorCode } from '../protocol/errors.ts';
 import { expiryUs, heardUs, type TopicAction, type TopicOperation } from './administration.ts';
 import type { Facts, Violation } from './checkers.ts';
-import { type History, mayReport, partitionText } from './history.ts';
+import { type History, partitionText, report } from './history.ts';
 
 /** A setting and the mark that a batch bears under it; null where any will do. Attributes are Kafka's, of a batch. */
 interface Marked {
@@ -72,9 +72,7 @@ export function findIdleSettings({ history, sendOf }: Facts): Violation[] {
       const setting = `${name}=${window.value ?? 'its default'}`;
       const bears = `its batch has attributes ${attributes}`;
       const sentence = `value ${value} at ${where} was sent under ${setting}, and ${bears}`;
-      if (mayReport(found, 'idle-setting', partition)) {
-        found.push({ checker: 'idle-setting', promise: 1, partition, sentence });
-      }
+      report(found, 'idle-setting', 1, partition, sentence);
     }
   }
   return found;

@@ -123,6 +123,14 @@ describe('commits', () => {
     expect(found(history)).toContain('zombie-commit');
   });
 
+  it('of one partition hide none of another', () => {
+    const { history, group } = sound();
+    for (let i = 0; i < 20; i++) commit(group, 6, 240);
+    commit(group, 6, 240, { partition: 1 });
+    const zombies = judge(history).violations.filter(({ checker }) => checker === 'zombie-commit');
+    expect(new Set(zombies.map(({ partition }) => partition))).toEqual(new Set([0, 1]));
+  });
+
   it("of what is another member's since are refused", () => {
     const { history, group } = scene('consumer');
     hand(group, own(group, 1, 1, 100, 150), [0, 1, 2], 110);
