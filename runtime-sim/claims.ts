@@ -7,17 +7,17 @@
  * what was so: it is passed over. Reads states and what is sent, and changes nothing.
  */
 import type { Node } from '../core/broker/node.ts';
+import { joinParts } from '../core/lib/bytes.ts';
 import type { Outbox } from '../core/lib/world.ts';
 import { epochAt, lastEpoch } from '../core/log/epochs.ts';
 import type { Log } from '../core/log/log.ts';
 import { decodeRequest, peekRequest } from '../core/protocol/codec.ts';
+import { FRAME_LENGTH_BYTES } from '../core/protocol/frame.ts';
 import { METADATA_TOPIC_ID } from '../core/raft/names.ts';
 import type { Complaint } from '../core/verify/history.ts';
 import { type Claimed, judgeClaimed } from '../core/verify/standing.ts';
-import { joinParts } from './bytes.ts';
 
 const FETCH = 1;
-const LENGTH_BYTES = 4;
 
 /** A replica as its node knows it. */
 interface Known {
@@ -33,7 +33,7 @@ export function judgeClaims(node: Node, out: Outbox): Complaint | null {
   for (const effect of out) {
     // Who has dialled asks, one request with each send.
     if (effect.kind !== 'send' || effect.connection > 0) continue;
-    const frame = joinParts(effect.parts).subarray(LENGTH_BYTES);
+    const frame = joinParts(effect.parts).subarray(FRAME_LENGTH_BYTES);
     const head = peekRequest(frame);
     if (head === null || head.apiKey !== FETCH) continue;
     const { topics } = decodeRequest(FETCH, head.apiVersion, frame).body;

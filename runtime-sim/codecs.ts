@@ -8,6 +8,7 @@
 import { createRequire } from 'node:module';
 import { gunzipSync, gzipSync } from 'fflate';
 import { Decompress } from 'fzstd';
+import { joinParts } from '../core/lib/bytes.ts';
 import {
   CODEC_GZIP,
   CODEC_SNAPPY,
@@ -45,17 +46,7 @@ function inflateSnappy(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLa
     size += plain;
     if (size > bytesMax) return 'tooLarge';
   }
-  return join(blocks.map((block) => snappy.uncompress(block)));
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return joinParts(blocks.map((block) => snappy.uncompress(block)));
 }
 
 const STORED_BLOCK_MAX = 128 * 1024; // What RFC 8878 allows one block.
@@ -76,7 +67,7 @@ function storeZstd(bytes: Uint8Array): Uint8Array {
     const mark = (block.length << 3) | (at + STORED_BLOCK_MAX >= bytes.length ? 1 : 0);
     parts.push(new Uint8Array([mark & 255, (mark >> 8) & 255, (mark >> 16) & 255]), block);
   }
-  return join(parts);
+  return joinParts(parts);
 }
 
 function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarge' {
@@ -87,7 +78,7 @@ function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarg
     if (size <= bytesMax) pieces.push(piece.slice());
   });
   stream.push(bytes, true);
-  return size > bytesMax ? 'tooLarge' : join(pieces);
+  return size > bytesMax ? 'tooLarge' : joinParts(pieces);
 }
 
 function compress(codec: Codec, bytes: Uint8Array): Uint8Array {

@@ -18,6 +18,7 @@
  * member's or null; `protocolCounts`, `joiningCount` and `heldBytes` count what is in `members`.
  */
 import { assert } from '../lib/assert.ts';
+import { isSameBytes } from '../lib/bytes.ts';
 import type { Timed } from '../lib/heap.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
 
@@ -265,11 +266,6 @@ export function isSameProtocols(a: readonly MemberProtocol[], b: readonly Member
     const other = b[i];
     return other !== undefined && other.name === name && isSameBytes(other.metadata, metadata);
   });
-}
-
-/** Whether bytes are the same. */
-export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** Nothing assigned, nothing said. */

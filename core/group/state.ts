@@ -8,9 +8,10 @@
  * A crash loses all of it; the log holds what is hard.
  */
 import { assert } from '../lib/assert.ts';
+import { isSameBytes } from '../lib/bytes.ts';
 import { checkHeap, createHeap, type DeadlineHeap, setDeadline } from '../lib/heap.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
-import { type ClassicGroup, checkClassicGroup, createClassicGroup, isSameBytes } from './classic-group.ts';
+import { type ClassicGroup, checkClassicGroup, createClassicGroup } from './classic-group.ts';
 import { type ConsumerGroup, checkConsumerGroup, isSameConsumerGroup } from './consumer.ts';
 import type { GroupConfig } from './shapes.ts';
 

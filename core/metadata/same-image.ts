@@ -4,6 +4,7 @@
  * They are compared part by part, and what is one object in both costs nothing; only where that finds a difference do
  * their records decide, as they would be written: they alone say what is worth keeping. Pure, no state.
  */
+import { isSameBytes } from '../lib/bytes.ts';
 import type { MetadataImage } from './image.ts';
 import { encodeMetadataRecord } from './records.ts';
 import { snapshotRecords } from './snapshot.ts';
@@ -40,18 +41,12 @@ function haveSameRecords(a: MetadataImage, b: MetadataImage): boolean {
   const one = [...snapshotRecords(a)].map(encodeMetadataRecord);
   const other = [...snapshotRecords(b)].map(encodeMetadataRecord);
   if (one.length !== other.length) return false;
-  if (one.every((bytes, i) => isSameBytes(bytes, other[i]))) return true;
+  if (one.every((bytes, i) => isSameBytes(bytes, other[i] as Uint8Array))) return true;
   const texts = other.map(textOf).sort();
   return one
     .map(textOf)
     .sort()
     .every((text, i) => text === texts[i]);
-}
-
-function isSameBytes(a: Uint8Array, b: Uint8Array | undefined): boolean {
-  if (a.length !== b?.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }
 
 const CHARACTERS_MAX = 4096;

@@ -11,6 +11,7 @@ import { cutSize, slabWriter, stringSize, type Writer } from '../lib/writer.ts';
 import { type AnyApi, requestHeaderVersion, responseHeaderVersion } from './api.ts';
 import { decoderOf, encoderOf } from './compile.ts';
 import { fitStrings } from './fit.ts';
+import { FRAME_LENGTH_BYTES } from './frame.ts';
 import {
   type ApiKey,
   apiOf,
@@ -28,7 +29,6 @@ export interface RequestHead {
   readonly clientId: string | null;
 }
 
-const LENGTH_BYTES = 4;
 const PEEK_BYTES = 8;
 
 /** Key, version and correlation id, which every request has at its start; null if the frame is shorter. */
@@ -79,7 +79,7 @@ export function encodeRequest<K extends ApiKey>(
   const item = known(apiKey);
   const encoder = encoderOf(item.request, version);
   const isFlexible = requestHeaderVersion(item, version) === 2;
-  const headSize = LENGTH_BYTES + PEEK_BYTES + stringSize(clientId) + (isFlexible ? 1 : 0);
+  const headSize = FRAME_LENGTH_BYTES + PEEK_BYTES + stringSize(clientId) + (isFlexible ? 1 : 0);
   const writer = slabWriter(headSize + encoder.size(body));
   writer.int32(0); // The length, below.
   writer.int16(apiKey);
@@ -109,7 +109,7 @@ export function encodeResponse<K extends ApiKey>(
   const isFlexible = responseHeaderVersion(item, version) === 1;
   const sizeBytes = encoder.size(body);
   if (sizeBytes > RESPONSE_BYTES_MAX) throw new ProtocolError('tooMany', 'the response is too long');
-  const writer = slabWriter(LENGTH_BYTES + 4 + (isFlexible ? 1 : 0) + sizeBytes);
+  const writer = slabWriter(FRAME_LENGTH_BYTES + 4 + (isFlexible ? 1 : 0) + sizeBytes);
   writer.int32(0); // The length, below.
   writer.int32(correlationId);
   if (isFlexible) writer.unsignedVarint(0);
@@ -128,7 +128,7 @@ export function fitResponse<K extends ApiKey>(
 
 function withLength(writer: Writer): Uint8Array[] {
   const parts = writer.finish();
-  writer.patchInt32(writer.start, cutSize(parts) - LENGTH_BYTES);
+  writer.patchInt32(writer.start, cutSize(parts) - FRAME_LENGTH_BYTES);
   return parts;
 }
 

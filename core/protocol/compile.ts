@@ -5,6 +5,7 @@
  * A compiled codec behaves exactly as the interpreter does, which a property test holds it to. The cache only
  * grows by what is used and can be lost at any time.
  */
+import { joinParts } from '../lib/bytes.ts';
 import type { Reader } from '../lib/cursor.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
 import { unsignedVarintSize } from '../lib/varint.ts';
@@ -161,13 +162,5 @@ function bodyParts<M extends AnyMessage>(message: M, version: number, body: Body
 
 /** The bytes of one body in one buffer. For messages without records; others are copied together. */
 export function bodyBytes<M extends AnyMessage>(message: M, version: number, body: BodyInputOf<M>): Uint8Array {
-  const parts = bodyParts(message, version, body);
-  if (parts.length === 1) return parts[0]!;
-  const whole = new Uint8Array(cutSize(parts));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  return joinParts(bodyParts(message, version, body));
 }

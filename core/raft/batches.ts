@@ -5,6 +5,7 @@
  * Batches are not compressed when we write them; those of others may be.
  */
 
+import { joinParts } from '../lib/bytes.ts';
 import { Reader } from '../lib/cursor.ts';
 import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env } from '../lib/world.ts';
@@ -58,25 +59,13 @@ const RECORD_OVERHEAD_BYTES_MAX = 28;
 
 /** The whole batches that a read of the log gave. One that is in memory comes in two parts, so parts are joined. */
 export function splitBatches(parts: readonly Uint8Array[]): Uint8Array[] {
-  const bytes = joined(parts);
+  const bytes = joinParts(parts);
   const view = batch.dataViewOf(bytes);
   const batches: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += batch.batchSizeBytes(view, at)) {
     batches.push(bytes.subarray(at, at + batch.batchSizeBytes(view, at)));
   }
   return batches;
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1) return only;
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** Takes a sound batch apart. Throws ProtocolError where its records are malformed. */

@@ -1,6 +1,7 @@
 /** The primitive types: what is written is read, and what makes no sense is refused before anything is allocated. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isSameBytes, joinParts } from '../../core/lib/bytes.ts';
 import { crc32c, crc32cExtend } from '../../core/lib/crc32c.ts';
 import { ARRAY_ELEMENTS_MAX, Reader, TAGS_MAX } from '../../core/lib/cursor.ts';
 import { cutUtf8, decodeUtf8, decodeUtf8Loosely, encodeUtf8, utf8Size } from '../../core/lib/utf8.ts';
@@ -267,5 +268,28 @@ describe('a shared slab', () => {
     const writer = slabWriter(100);
     writer.int32(1);
     expect(() => writer.finish()).toThrow(/computed size/);
+  });
+});
+
+describe('bytes', () => {
+  const bytes = fc.uint8Array({ maxLength: 5 });
+
+  it('are joined in order', () => {
+    fc.assert(
+      fc.property(fc.array(bytes, { maxLength: 4 }), (parts) => {
+        expect([...joinParts(parts)]).toEqual(parts.flatMap((part) => [...part]));
+      }),
+    );
+    const only = Uint8Array.of(1, 2);
+    expect(joinParts([only])).toBe(only);
+  });
+
+  it('are the same where all of them are', () => {
+    fc.assert(
+      fc.property(bytes, bytes, (a, b) => {
+        expect(isSameBytes(a, b)).toBe([...a].join() === [...b].join());
+        expect(isSameBytes(a, a.slice())).toBe(true);
+      }),
+    );
   });
 });

@@ -5,11 +5,13 @@
  * Nobody is authenticated yet, so that everyone is Kafka's ANONYMOUS.
  */
 import type { ControllerKey } from '../../controller/handle.ts';
+import { joinParts } from '../../lib/bytes.ts';
 import { ProtocolError } from '../../lib/protocol-error.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
 import { isServed } from '../../protocol/api.ts';
 import { decodeRequest, decodeResponse, encodeRequest, peekRequest } from '../../protocol/codec.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
+import { FRAME_LENGTH_BYTES } from '../../protocol/frame.ts';
 import type { EnvelopeRequest, EnvelopeResponse } from '../../protocol/messages/58-envelope.ts';
 import { apiOf, type RequestInputOf, type RequestOf, type ResponseInputOf } from '../../protocol/messages/index.ts';
 import { answer, encodeAnswer } from '../answers.ts';
@@ -22,8 +24,6 @@ import { refusalOf } from './refusals.ts';
 /** API key of Envelope. */
 export const ENVELOPE_KEY = 58;
 
-/** The length in front of a frame, which an envelope leaves out. */
-const LENGTH_BYTES = 4;
 /** Kafka's DefaultPrincipalData, version 0: the type User, the name ANONYMOUS, no token, no tags. */
 const ANONYMOUS = Uint8Array.of(
   ...[0, 0],
@@ -44,17 +44,9 @@ export function sealEnvelope({ apiKey, version, body }: ControllerCall, request:
   };
 }
 
-/** The bytes of a frame without its length. */
+/** The bytes of a frame without its length, which an envelope leaves out. */
 function bodyOf(parts: readonly Uint8Array[]): Uint8Array {
-  let size = 0;
-  for (const part of parts) size += part.length;
-  const frame = new Uint8Array(size);
-  let at = 0;
-  for (const part of parts) {
-    frame.set(part, at);
-    at += part.length;
-  }
-  return frame.subarray(LENGTH_BYTES);
+  return joinParts(parts).subarray(FRAME_LENGTH_BYTES);
 }
 
 /** The bytes of an IPv4 address; of any other, 0.0.0.0, for nothing is decided by it. */

@@ -6,6 +6,7 @@
 import type { Place } from '../../coordination/machine.ts';
 import { isOffsetKey, loadOffset } from '../../group/offset-load.ts';
 import type { GroupState } from '../../group/state.ts';
+import { joinParts } from '../../lib/bytes.ts';
 import { Reader } from '../../lib/cursor.ts';
 import { ProtocolError } from '../../lib/protocol-error.ts';
 import * as batch from '../../protocol/batch.ts';
@@ -38,15 +39,7 @@ export interface Taker {
 
 /** What reads gave, to be taken in from the start. */
 export function portionOf(parts: readonly Uint8Array[]): Portion {
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1) return { bytes: only, at: 0, records: null };
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return { bytes, at: 0, records: null };
+  return { bytes: joinParts(parts), at: 0, records: null };
 }
 
 /** How far it went. `place`: of the last batch that is done; null for none. */
