@@ -18,8 +18,8 @@ export const SOME_ADMINISTRATION: AdministrationRange = {
   deletePercent: [5, 15],
 };
 
-/** Three or so processes that keep a node busy without drowning it: some 2,000 batches in a minute. */
-export const STEADY_LOAD: WorkloadRange = {
+/** Three or so processes that keep three nodes busy without drowning them: some 2,000 batches in a minute. */
+export const STEADY_LOAD_ON_THREE: WorkloadRange = {
   producers: [2, 4],
   partitions: [1, 3],
   idempotentPercent: 70,
@@ -28,8 +28,10 @@ export const STEADY_LOAD: WorkloadRange = {
   burstMax: [1, 6],
   valueBytesMax: [8, 700],
   codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
-  administration: SOME_ADMINISTRATION,
 };
+
+/** As much for a node that is alone, and an administrator now and then. */
+export const STEADY_LOAD: WorkloadRange = { ...STEADY_LOAD_ON_THREE, administration: SOME_ADMINISTRATION };
 
 /** Administrators who never rest, beside a lighter load than usual. */
 export const BUSY_ADMINISTRATION: WorkloadRange = {
@@ -112,18 +114,6 @@ export const TWO_REPLICAS: ClusterRange = { nodes: 3, replicas: 2, inSyncMin: 1,
 /** Five nodes of both roles, and every topic on three of them. */
 export const FIVE_NODES: ClusterRange = { nodes: 5, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };
 
-/** What three nodes are kept busy with. */
-export const STEADY_LOAD_ON_THREE: WorkloadRange = {
-  producers: [2, 4],
-  partitions: [1, 3],
-  idempotentPercent: 70,
-  acks: [-1, -1, 1, 0],
-  everyMs: [40, 90],
-  burstMax: [1, 6],
-  valueBytesMax: [8, 700],
-  codecs: [0, 0, 0, 0, 0, 0, 0, 1, 2, 4],
-};
-
 /** Topics that are made, filled, cut and deleted all the time on three nodes: most happens where logs begin. */
 export const YOUNG_TOPICS_ON_THREE: WorkloadRange = {
   ...STEADY_LOAD_ON_THREE,
@@ -143,34 +133,20 @@ export const MOVED_LOAD_ON_FIVE: WorkloadRange = {
   ...STEADY_LOAD_ON_THREE,
   partitions: [1, 2],
   moveEveryMs: [100, 900],
-  administration: {
-    percent: 40,
-    administrators: [1, 1],
-    topics: [1, 2],
-    partitionsMax: [1, 2],
-    everyMs: [300, 900],
-    deletePercent: [5, 15],
-  },
+  administration: { ...SOME_ADMINISTRATION, percent: 40, topics: [1, 2] },
 };
 
-/** The same, and an administrator now and then. */
+/** What three nodes are kept busy with, and an administrator now and then. */
 export const SELDOM_ADMINISTERED_LOAD_ON_THREE: WorkloadRange = {
   ...STEADY_LOAD_ON_THREE,
   administration: SOME_ADMINISTRATION,
 };
 
-/** The same with administrators in most seeds, who make topics of many replicas, cut them and delete them. */
+/** Three nodes with administrators in most seeds, who make topics of many replicas, cut them and delete them. */
 export const ADMINISTERED_LOAD_ON_THREE: WorkloadRange = {
   ...STEADY_LOAD_ON_THREE,
   partitions: [1, 2],
-  administration: {
-    percent: 70,
-    administrators: [1, 2],
-    topics: [1, 3],
-    partitionsMax: [1, 2],
-    everyMs: [300, 900],
-    deletePercent: [5, 15],
-  },
+  administration: { ...SOME_ADMINISTRATION, percent: 70, administrators: [1, 2] },
 };
 
 /** A swarm: no family strikes in every seed, so that each is met with and without each other one. */
