@@ -65,7 +65,7 @@ export function runSeed(options: RunOptions): RunResult {
     const run = prepare(options, plan);
     const failure = play(run, scenario.script ?? []);
     if (failure !== null) complain(run.history, failure);
-    const said = judgeSaid(run.world.errors, plan, run.world.marks);
+    const said = judgeSaid(run.world.firstError, plan, run.world.marks);
     if (said !== null) complain(run.history, said);
     return conclude(options, scenario, run);
   });

@@ -7,14 +7,6 @@ import type { Effect } from '../core/lib/world.ts';
 import type { Complaint } from '../core/verify/history.ts';
 import type { Family, Plan } from './scenario.ts';
 
-/** Lines at the level of errors that are kept. */
-const ERRORS_MAX = 20;
-
-/** Keeps what a node has said, of the first lines. */
-export function noteError(errors: string[], line: string): void {
-  if (errors.length < ERRORS_MAX) errors.push(line);
-}
-
 /** A line as it is told. */
 export function sayingOf({ level, text, fields }: Extract<Effect, { kind: 'say' }>): string {
   let line = `${level}: ${text}`;
@@ -47,17 +39,17 @@ const REASONS: readonly Family[] = [
 ];
 
 /**
- * The first error that a node has said without a reason. Of several nodes only: one that is alone and loses its power
- * leads again as the last that is known, and has to say that nobody can tell what it has lost.
+ * A complaint about the first error that a node has said; null if none was said, or if it had a reason. Of several
+ * nodes only: one that is alone and loses its power leads again as the last that is known, and has to say that nobody
+ * can tell what it has lost.
  */
 export function judgeSaid(
-  errors: readonly string[],
+  error: string | null,
   { troubles, cluster }: Plan,
   marks: ReadonlyMap<string, number>,
 ): Complaint | null {
   const isAdmitted = cluster.allowsUnclean || LOSSES.some((mark) => marks.has(mark)) || cluster.nodes === 1;
-  const first = errors[0];
-  if (isAdmitted || troubles.some(({ family }) => REASONS.includes(family)) || first === undefined) return null;
-  const sentence = `nothing was damaged, and ${first}`;
+  if (error === null || isAdmitted || troubles.some(({ family }) => REASONS.includes(family))) return null;
+  const sentence = `nothing was damaged, and ${error}`;
   return { checker: 'said-error', promise: 2, partition: -1, sentence };
 }

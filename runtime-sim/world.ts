@@ -29,7 +29,7 @@ import {
 import { crashHost, powerUp } from './network/trouble.ts';
 import { compilePattern } from './patterns.ts';
 import { createQueue, pop, push, type Queue, type Timed } from './queue.ts';
-import { noteError, sayingOf } from './saying.ts';
+import { sayingOf } from './saying.ts';
 import { createTrace, mix, type Trace, traceEffect, traceInput } from './trace.ts';
 
 /** What the queue holds. */
@@ -80,8 +80,8 @@ export interface World {
   readonly rarity: Rarity;
   /** The story so far; the oldest lines go when there are too many. */
   readonly lines: Line[];
-  /** What nodes have said at the level of errors: the first lines of it. */
-  readonly errors: string[];
+  /** What a node has said at the level of errors first; null: none has. */
+  firstError: string | null;
   readonly figures: WorldFigures;
   readonly env: { nowMs: number; wallMs: number } & Env;
 }
@@ -124,7 +124,7 @@ export function createWorld(seed: number, codecs: Codecs, checks: boolean): Worl
     marks,
     rarity,
     lines: [],
-    errors: [],
+    firstError: null,
     figures: { events: 0, effects: 0, crashes: 0, powerLosses: 0, exits: 0, starts: 0, recoveriesCrashed: 0 },
     env: { nowMs: 0, wallMs: 0, crc32c, codecs, compilePattern, reached: markCounter(marks, rarity) },
   };
@@ -304,7 +304,7 @@ function carryOutHost(world: World, actor: Actor, effect: Exclude<Effect, DiskEf
     case 'say': {
       const text = sayingOf(effect);
       if (effect.level !== 'debug') tellLine(world, actor.name, text);
-      if (effect.level === 'error' && actor.disk !== null) noteError(world.errors, `${actor.name} says: ${text}`);
+      if (effect.level === 'error' && actor.disk !== null) world.firstError ??= `${actor.name} says: ${text}`;
       return;
     }
     case 'ready':

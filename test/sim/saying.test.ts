@@ -8,19 +8,23 @@ import { CALM } from '../../scenarios/calm.ts';
 import { THREE_CALM } from '../../scenarios/three-calm.ts';
 import { UNCLEAN_ELECTION } from '../../scenarios/unclean-election.ts';
 
-const ERRORS = ['node-1 says: error: a leader has sent what cannot be appended'];
+const ERROR = 'node-1 says: error: a leader has sent what cannot be appended';
 
-function checkerIn(scenario: Scenario, errors = ERRORS, marks = new Map<string, number>()): string | undefined {
-  return judgeSaid(errors, drawPlan(createDice(1), scenario, 1_000), marks)?.checker;
+function checkerIn(
+  scenario: Scenario,
+  error: string | null = ERROR,
+  marks = new Map<string, number>(),
+): string | undefined {
+  return judgeSaid(error, drawPlan(createDice(1), scenario, 1_000), marks)?.checker;
 }
 
 test('an error without a reason is told, and one with a reason is not', () => {
   expect(checkerIn(THREE_CALM)).toBe('said-error');
-  expect(checkerIn(THREE_CALM, [])).toBeUndefined();
+  expect(checkerIn(THREE_CALM, null)).toBeUndefined();
   expect(checkerIn({ ...THREE_CALM, troubles: [{ family: 'flip', every: [1, 1], always: true }] })).toBeUndefined();
   expect(checkerIn({ ...THREE_CALM, troubles: [{ family: 'crash', every: [1, 1], always: true }] })).toBe('said-error');
   expect(checkerIn(UNCLEAN_ELECTION)).toBeUndefined();
-  expect(checkerIn(THREE_CALM, ERRORS, new Map([['sim.elected.last_known', 1]]))).toBeUndefined();
+  expect(checkerIn(THREE_CALM, ERROR, new Map([['sim.elected.last_known', 1]]))).toBeUndefined();
   expect(checkerIn(CALM)).toBeUndefined();
 });
 
