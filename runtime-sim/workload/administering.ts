@@ -48,6 +48,7 @@ export interface AdministeringOptions {
 /** What a question is about. */
 type Purpose =
   | { readonly kind: 'operation'; readonly operation: TopicOperation }
+  /** `isDisturbed`: another question for a leader was open at some time meanwhile. */
   | { readonly kind: 'probe'; readonly creation: TopicOperation; readonly downs: number; isDisturbed: boolean }
   | { readonly kind: 'end'; readonly slot: number }
   | { readonly kind: 'cut'; readonly cut: CutRecords }
@@ -159,13 +160,16 @@ function operate(
 }
 
 function ask(state: Administering, env: Env, request: AdminRequest, purpose: Purpose, attemptsMax?: number): void {
-  for (const other of purpose.kind === 'other' ? [] : state.open.values()) {
-    if (other.kind === 'operation' || other.kind === 'other') continue;
-    if (other.kind === 'probe') other.isDisturbed = true;
-    if (purpose.kind === 'probe') purpose.isDisturbed = true;
-  }
   state.open.set(askAdmin(state.admin, env, request, attemptsMax), purpose);
   state.options.observer.openAdministrations += 1;
+  if (!isForLeader(purpose)) return;
+  const atOnce = [...state.open.values()].filter(isForLeader);
+  for (const one of atOnce) if (one.kind === 'probe' && atOnce.length > 1) one.isDisturbed = true;
+}
+
+/** Whether a question is for whoever leads a partition. */
+function isForLeader({ kind }: Purpose): boolean {
+  return kind === 'probe' || kind === 'end' || kind === 'cut';
 }
 
 function createTopic(state: Administering, env: Env, topic: string): void {
@@ -310,13 +314,8 @@ function probe(state: Administering, env: Env, creation: TopicOperation, count: 
   const downs = history.downsUs.length;
   for (let partition = 0; partition < count; partition++) {
     const request: AdminRequest = { kind: 'listOffset', topic, partition, at: 'latest' };
-    ask(
-      state,
-      env,
-      request,
-      { kind: 'probe', creation, downs, isDisturbed: false },
-      history.isOfSeveral ? PROBES_MAX : 1,
-    );
+    const purpose: Purpose = { kind: 'probe', creation, downs, isDisturbed: false };
+    ask(state, env, request, purpose, history.isOfSeveral ? PROBES_MAX : 1);
   }
 }
 
