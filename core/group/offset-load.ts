@@ -8,7 +8,7 @@
  */
 import type { Reader } from '../lib/cursor.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
-import { uuidOf, ZERO_UUID } from '../lib/uuid.ts';
+import { UUID_BYTES, uuidOf, ZERO_UUID } from '../lib/uuid.ts';
 import { dropOffset, setOffset } from './replay.ts';
 import { type CommittedOffset, committedOffset, type GroupState } from './state.ts';
 
@@ -85,7 +85,7 @@ function readTags(reader: Reader, into: Loading): void {
     const at = reader.position;
     reader.skip(sizeBytes);
     if (tag !== TOPIC_ID_TAG) continue;
-    if (sizeBytes !== 16) throw new ProtocolError('badLength', 'the id of a topic is not as long as a uuid');
+    if (sizeBytes !== UUID_BYTES) throw new ProtocolError('badLength', 'the id of a topic is not as long as a uuid');
     into.topicId = uuidOf(reader.bytes, at);
   }
 }
