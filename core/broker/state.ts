@@ -62,12 +62,15 @@ export interface Topic {
  */
 export type PartitionPhase = 'waiting' | 'folder' | 'folderSync' | 'log' | 'gone';
 
-/** What the checkpoints may say of a partition whose log is being cut, at most. */
-export interface Lowered {
-  readonly offset: number;
-  /** The log will begin at `offset`, and hold nothing. */
-  readonly isReset: boolean;
-}
+/**
+ * What the checkpoints may say of a partition at most. cut: its log will end at `offset`. reset: its log will begin at
+ * `offset` and hold nothing, which the file of starts says once both others say 0. correction: they claim a start that
+ * the log does not have, and the others say no more than `most` as long as they do.
+ */
+export type Lowered =
+  | { readonly kind: 'cut'; readonly offset: number }
+  | { readonly kind: 'reset'; readonly offset: number; isStartDue: boolean }
+  | { readonly kind: 'correction'; readonly most: number };
 
 /** One partition that this node keeps: its log, its leader, and those who wait for it. */
 export interface Partition extends Timed {

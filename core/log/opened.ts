@@ -71,7 +71,8 @@ export function deletedBelow({ found }: Opening): number {
 
 /**
  * The log is said to start behind its end. Where that is to be believed, all that was found lies below the start. Else
- * the number is wrong, and records must not go for it.
+ * the number is wrong, or tells of a reset that a crash cut short, which the owner begins again where it is wanted.
+ * Records must not go for either.
  */
 function settleStart(log: Log, opening: Opening, out: Outbox): void {
   const first = log.segments[0] as Segment;
@@ -81,8 +82,12 @@ function settleStart(log: Log, opening: Opening, out: Outbox): void {
     startAfresh(log, out);
     return;
   }
-  const text = `the log ends at offset ${log.end} and is said to start at ${log.start}: that is passed over`;
-  sayFound(log, 'error', name, text, out);
+  const ends = `the log ends at offset ${log.end} and`;
+  if (opening.found.wasReset === true) {
+    sayFound(log, 'warn', name, `${ends} was to begin anew at ${log.start}: a crash came in between`, out);
+  } else {
+    sayFound(log, 'error', name, `${ends} is said to start at ${log.start}: that is passed over`, out);
+  }
   log.start = first.base;
 }
 

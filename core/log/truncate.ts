@@ -10,9 +10,10 @@
  * event 'cutRefused' names the offset to ask for instead, because the owner's part concerns that one.
  *
  * The owner's part, before it asks: the recovery point and the high watermark in its checkpoints are at or below
- * `offset`, durably, and stay there until the event; for `resetTo` both are 0 and the log's start is `offset`. Recovery
- * takes what is missing below them for damage. (A log that opens with another start than the checkpoint says has been
- * overtaken by a crash: its owner corrects the checkpoint before it appends.) Then a crash at any effect leaves the log
+ * `offset`, durably, and stay there until the event; for `resetTo` both are 0, and after that the log's start is
+ * `offset`. Recovery takes what is missing below them for damage. (A log that opens with another start than the
+ * checkpoint says has been overtaken by a crash: its owner corrects the checkpoint before it appends, and tells the
+ * opening of the reset, `LogFound.wasReset`, or it would be called an error.) Then a crash at any effect leaves the log
  * as before the cut, as after it, or with a piece of what was to go; nothing of that is shown, because `durable` moves
  * only once the removed names are gone and the truncate is synced.
  */

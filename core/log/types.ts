@@ -17,6 +17,8 @@ export interface LogFound {
   readonly highWatermark: number;
   /** DeleteRecords and retention moved the start here. */
   readonly logStartOffset: number;
+  /** A reset to that start was under way, or over and nothing shown since: the log may have been left as it was. */
+  readonly wasReset?: boolean;
   /** What every record below it came to is held by a snapshot too; 0 without one. */
   readonly snapshotEnd?: number;
 }

@@ -45,6 +45,8 @@ export class ToyWorld {
   fault: { kind: Effect['kind']; on: string; error: DiskError } | null = null;
   /** After so many effects the node is dead: nothing is carried out any more until `crash`. */
   effectsLeft = Number.POSITIVE_INFINITY;
+  /** After the first effect with this line in `log` the node is dead likewise. */
+  diesAfter = '';
   /** Keeps the identities of worlds apart. */
   salt = 0;
   /** Where this world is one of several. */
@@ -99,6 +101,7 @@ export class ToyWorld {
     this.holdsSent = false;
     this.fault = null;
     this.effectsLeft = Number.POSITIVE_INFINITY;
+    this.diesAfter = '';
     this.log.length = 0;
     this.said.length = 0;
     this.node = createNode(this.config);
@@ -274,12 +277,7 @@ export class ToyWorld {
           this.inputs.push({ kind: 'listenFailed', listener: effect.listener, reason: 'inUse', detail: 'toy' });
           return;
         }
-        this.inputs.push({
-          kind: 'listening',
-          listener: effect.listener,
-          host: effect.host,
-          port: effect.port || 4242,
-        });
+        this.inputs.push({ ...effect, kind: 'listening', port: effect.port || 4242 });
         return;
       case 'send': {
         const connection = this.connections.get(effect.connection);
@@ -321,7 +319,9 @@ export class ToyWorld {
     const { owner, ticket } = effect;
     const path =
       'path' in effect ? effect.path : 'file' in effect ? (this.opened.get(effect.file) ?? '?') : effect.from;
-    this.log.push(`${effect.kind} ${path}`);
+    const line = `${effect.kind} ${path}`;
+    this.log.push(line);
+    if (line === this.diesAfter) this.effectsLeft = 0;
     const { fault } = this;
     const error = fault?.kind === effect.kind && path.includes(fault.on) ? fault.error : this.apply(effect, path);
     if (typeof error === 'string') {

@@ -331,6 +331,17 @@ describe('what is found is said, and nothing is removed for a number that cannot
     );
   });
 
+  it.each([true, false])('a reset that a crash cut short is no error (clean stop: %s)', (isClean) => {
+    const world = filled();
+    stop(world);
+    restart(world, 'process');
+    open(world, { clean: isClean, recoveryPoint: 0, highWatermark: 0, logStartOffset: 70, wasReset: true });
+    expect([world.log.start, world.log.end]).toEqual([0, BATCHES]);
+    expect(readAll(world, 0)).toHaveLength(BATCHES);
+    expect(said(world).filter((line) => line.startsWith('error'))).toEqual([]);
+    expect(said(world).join('\n')).toContain('warn: the log ends at offset 60 and was to begin anew at 70');
+  });
+
   it('a segment that was emptied is damage: a reader is told, not led past it', () => {
     const world = filled();
     stop(world);

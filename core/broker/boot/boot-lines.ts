@@ -109,10 +109,14 @@ function isConsistent(boot: Boot, name: string): boolean {
 
 /** What the checkpoints say of a log that does not rest. */
 export function linesFor(boot: Boot, name: string): LogFound {
+  const highWatermark = boot.checkpoints.get(HIGH_WATERMARKS)?.get(name);
+  const logStartOffset = boot.checkpoints.get(LOG_STARTS)?.get(name) ?? 0;
   return {
     clean: boot.isClean,
     recoveryPoint: boot.checkpoints.get(RECOVERY_POINTS)?.get(name) ?? 0,
-    highWatermark: boot.checkpoints.get(HIGH_WATERMARKS)?.get(name) ?? 0,
-    logStartOffset: boot.checkpoints.get(LOG_STARTS)?.get(name) ?? 0,
+    highWatermark: highWatermark ?? 0,
+    logStartOffset,
+    // Without a line nobody knows; see `lowering.ts`.
+    wasReset: highWatermark === 0 && logStartOffset > 0,
   };
 }

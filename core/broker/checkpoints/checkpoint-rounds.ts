@@ -12,7 +12,7 @@ import { encodeUtf8, utf8Size, writeUtf8 } from '../../lib/utf8.ts';
 import { recoveryPoint } from '../../log/log.ts';
 import { raftRecoveryPoint } from '../../raft/raft.ts';
 import { highWatermarkOf } from '../partitions/partition-role.ts';
-import type { Node, Partition, Topic } from '../state.ts';
+import type { Lowered, Node, Partition, Topic } from '../state.ts';
 import { HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS } from './files.ts';
 import { addLineName, type LineNames } from './line-names.ts';
 
@@ -122,7 +122,7 @@ function addTopicLines(round: Round, { name, partitions }: Topic, end: number): 
 /** What the line of a partition says in a file; -1 for none. */
 function offsetFor(name: string, partition: Partition): number {
   const { log, lowered } = partition;
-  const most = lowered === null ? Number.POSITIVE_INFINITY : lowered.isReset ? 0 : lowered.offset;
+  const most = mostOf(lowered);
   switch (name) {
     case HIGH_WATERMARKS: {
       const offset = highWatermarkOf(partition);
@@ -138,10 +138,22 @@ function offsetFor(name: string, partition: Partition): number {
     default: {
       assert(name === LOG_STARTS, 'a checkpoint that is not one');
       const start = Math.max(log.start, partition.wantedStart);
-      const offset = lowered?.isReset === true ? lowered.offset : Math.min(start, most);
+      const offset = startFor(lowered, start);
       return offset > 0 ? offset : -1;
     }
   }
+}
+
+/** What recovery points and high watermarks say at most. */
+function mostOf(lowered: Lowered | null): number {
+  if (lowered === null) return Number.POSITIVE_INFINITY;
+  return lowered.kind === 'cut' ? lowered.offset : lowered.kind === 'reset' ? 0 : lowered.most;
+}
+
+/** What is said of the start of a log that begins at `start`. */
+function startFor(lowered: Lowered | null, start: number): number {
+  if (lowered?.kind === 'reset' && lowered.isStartDue) return lowered.offset;
+  return lowered?.kind === 'cut' ? Math.min(start, lowered.offset) : start;
 }
 
 function addMetadataLog(node: Node, round: Round): void {

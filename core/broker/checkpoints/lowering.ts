@@ -4,11 +4,17 @@
  * been written once more, by a replacement that began after the partition was marked (`Partition.lowered`); as long as
  * that mark stands, no file says more. All cuts that are due share the next replacement of each file.
  *
- * The same way a start of a log that a crash has overtaken is corrected before anything is appended.
+ * Where nothing of a log is kept the file of starts comes last, when both others say 0. A high watermark of 0 beside a
+ * start above it is then the mark of such a cut, because no other start is written down before its high watermark
+ * (`linesFor`): whoever finds it with the log as it was knows of the crash in between, and that nothing is wrong.
+ *
+ * The same way a start that the log does not have is corrected before anything is appended: one that a crash has
+ * overtaken, or one of a cut that was given up. Records behind the end of the log as it is would make it be believed.
  *
  * A crash forgets who waits: the checkpoints are low already, or the log is as it was. Both are safe.
  */
 import type { Env, Outbox } from '../../lib/world.ts';
+import type { LogFound } from '../../log/types.ts';
 import { cutLowered } from '../partitions/followers.ts';
 import { settleRole } from '../partitions/partition-role.ts';
 import type { Lowered, Node, Partition } from '../state.ts';
@@ -25,8 +31,8 @@ interface Waiting {
 /** The state. */
 export interface Lowering {
   readonly waiting: Map<Partition, Waiting>;
-  /** Where the checkpoints say that logs start which are not open yet. */
-  readonly claimed: Map<Partition, number>;
+  /** What the checkpoints say of logs that are not open yet, where they say that one starts above 0. */
+  readonly claimed: Map<Partition, LogFound>;
 }
 
 /** Nobody waits. */
@@ -34,29 +40,33 @@ export function createLowering(): Lowering {
   return { waiting: new Map(), claimed: new Map() };
 }
 
-/** A log is being opened that is said to start at `offset`. */
-export function noteClaimedStart(node: Node, partition: Partition, offset: number): void {
-  if (offset > 0) node.checkpoints.lowering.claimed.set(partition, offset);
+/** A log is being opened of which the checkpoints say `found`. */
+export function noteClaimedStart(node: Node, partition: Partition, found: LogFound): void {
+  if (found.logStartOffset > 0) node.checkpoints.lowering.claimed.set(partition, found);
 }
 
-/** Where the checkpoints said that a log starts; asked once, when it is open. */
-export function claimedStart(node: Node, partition: Partition): number {
+/** What the checkpoints said of a log, if that it starts above 0; asked once, when it is open. */
+export function claimedStart(node: Node, partition: Partition): LogFound | null {
   const { claimed } = node.checkpoints.lowering;
-  const offset = claimed.get(partition) ?? 0;
+  const found = claimed.get(partition) ?? null;
   claimed.delete(partition);
-  return offset;
+  return found;
 }
 
 /** The log is to be cut: `cutLowered` follows, unless the partition is not marked with `lowered` any more. */
 export function lowerCheckpoints(node: Node, env: Env, partition: Partition, lowered: Lowered, out: Outbox): void {
   partition.lowered = lowered;
-  wait(node, env, partition, lowered, [RECOVERY_POINTS, HIGH_WATERMARKS, LOG_STARTS], out);
+  const others = [RECOVERY_POINTS, HIGH_WATERMARKS];
+  wait(node, env, partition, lowered, lowered.kind === 'reset' ? others : [...others, LOG_STARTS], out);
 }
 
-/** The checkpoints claim another start of the log than it has: `settleRole` follows once they do not. */
-export function correctStart(node: Node, env: Env, partition: Partition, out: Outbox): void {
+/**
+ * The checkpoints claim another start of the log than it has: `settleRole` follows once they do not. Until then they
+ * say nothing above `most` of how far it reaches.
+ */
+export function correctStart(node: Node, env: Env, partition: Partition, most: number, out: Outbox): void {
   env.reached('broker.start_corrected');
-  const lowered = { offset: Number.POSITIVE_INFINITY, isReset: false };
+  const lowered = { kind: 'correction', most } as const;
   partition.lowered = lowered;
   wait(node, env, partition, lowered, [LOG_STARTS], out);
 }
@@ -82,7 +92,7 @@ function wait(
 /** A file has been written, or could not be: then it is tried again for those who wait for it. */
 export function settleLowered(node: Node, env: Env, out: Outbox): void {
   const { waiting } = node.checkpoints.lowering;
-  for (const [partition, { lowered, needed }] of waiting) {
+  for (const [partition, { lowered, needed }] of [...waiting]) {
     const left = needed.filter(({ file, number }) => file.written < number);
     for (const { file, number } of left) {
       if (file.begun < number || file.writing === null) file.isRewriteDue = true;
@@ -90,11 +100,14 @@ export function settleLowered(node: Node, env: Env, out: Outbox): void {
     if (left.length > 0) continue;
     waiting.delete(partition);
     if (partition.lowered !== lowered || partition.phase !== 'log') continue;
-    if (partition.leaderEpoch >= 0) {
-      cutLowered(node, env, partition, lowered, out);
-    } else {
+    if (lowered.kind === 'correction') {
       partition.lowered = null;
       settleRole(node, env, partition, out);
+    } else if (lowered.kind === 'reset' && !lowered.isStartDue) {
+      lowered.isStartDue = true;
+      wait(node, env, partition, lowered, [LOG_STARTS], out);
+    } else {
+      cutLowered(node, env, partition, lowered.offset, out);
     }
   }
 }

@@ -214,7 +214,9 @@ function takeFetcherEvents(node: Node, env: Env, events: readonly FetcherEvent[]
       markCommitted(node, partition, partition.appendedBytes);
       partition.appendedBytes = 0;
     } else if (event.kind === 'lower') {
-      lowerCheckpoints(node, env, partition, { offset: event.offset, isReset: event.isReset }, out);
+      const { offset, isReset } = event;
+      const lowered: Lowered = isReset ? { kind: 'reset', offset, isStartDue: false } : { kind: 'cut', offset };
+      lowerCheckpoints(node, env, partition, lowered, out);
     } else {
       wantStart(node, env, { wait: null, reply: null, partition, offset: event.offset }, out);
     }
@@ -259,8 +261,8 @@ export function cutDamaged(
   touchFetcher(node, fetcher);
 }
 
-/** The checkpoints say no more of a partition than `lowered`, durably: its log is cut. */
-export function cutLowered(node: Node, env: Env, partition: Partition, { offset }: Lowered, out: Outbox): void {
+/** The checkpoints say no more of a partition than is left by a cut at `offset`, durably: its log is cut. */
+export function cutLowered(node: Node, env: Env, partition: Partition, offset: number, out: Outbox): void {
   const { followed, fetcher, log } = partition;
   if (followed === null || fetcher === null || log.state !== 'open') return;
   if (followed.isMending) partition.mends++;

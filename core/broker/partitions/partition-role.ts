@@ -44,15 +44,16 @@ export function takeFound(node: Node, env: Env, partition: Partition, out: Outbo
   leader.highWatermark = Math.min(leader.highWatermark, log.durable);
   const claimed = claimedStart(node, partition);
   const image = imageOf(node, partition);
-  if (claimed <= log.start || image === undefined || image.replicas.length < 2) return;
-  correctStart(node, env, partition, out);
+  if (claimed === null || claimed.logStartOffset <= log.start) return;
+  if (image === undefined || image.replicas.length < 2) return;
+  correctStart(node, env, partition, claimed.wasReset === true ? 0 : Number.POSITIVE_INFINITY, out);
 }
 
 /** Takes the role that the image says. */
 export function settleRole(node: Node, env: Env, partition: Partition, out: Outbox): void {
   const { log, leader } = partition;
   if (log.state !== 'open' || partition.phase !== 'log') return;
-  if (partition.leaderEpoch < 0 && partition.lowered !== null) return; // Its start is being corrected.
+  if (partition.lowered?.kind === 'correction') return;
   const image = imageOf(node, partition);
   if (image === undefined) return;
   touch(node, partition);
@@ -62,11 +63,26 @@ export function settleRole(node: Node, env: Env, partition: Partition, out: Outb
     noteThrottled(node, env, partition, image);
     return;
   }
+  if (isResetGivenUp(node, env, partition, image, out)) return;
   partition.leaderEpoch = image.leaderEpoch;
   markMoved(node, partition);
   if (image.leader === node.nodeId) beginLead(node, env, partition, image, out);
   else follow(node, partition, image);
   noteThrottled(node, env, partition, image);
+}
+
+/**
+ * Whether a new epoch ends a reset of which the checkpoints may tell already: then they claim a start that the log does
+ * not have, and it gets no role before they do not.
+ */
+function isResetGivenUp(node: Node, env: Env, partition: Partition, image: PartitionImage, out: Outbox): boolean {
+  const { lowered, log } = partition;
+  if (lowered?.kind !== 'reset' || !lowered.isStartDue) return false;
+  if (image.leader === node.nodeId ? !keepTail(log) : log.truncation !== null) return false;
+  env.reached('broker.reset_given_up');
+  endFollowing(node, partition);
+  correctStart(node, env, partition, 0, out);
+  return true;
 }
 
 /** The partition leaves this node: it is not followed any more, and not led. */

@@ -93,7 +93,7 @@ export function createPartition(node: Node, topic: Topic, index: number, config:
 export function openPartition(node: Node, env: Env, partition: Partition, found: LogFound, out: Outbox): void {
   partition.phase = 'log';
   partition.leader.highWatermark = found.highWatermark;
-  noteClaimedStart(node, partition, found.logStartOffset);
+  noteClaimedStart(node, partition, found);
   openLog(partition.log, env, found, out);
   touch(node, partition);
 }
