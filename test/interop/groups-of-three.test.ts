@@ -4,8 +4,9 @@
  */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { needProgram } from '../../tools/peers/clients.ts';
 import { kafkaProblem } from '../../tools/peers/kafka-broker.ts';
-import { startKafkaShell } from '../../tools/peers/kafka-shell.ts';
+import { type KafkaShell, startKafkaShell } from '../../tools/peers/kafka-shell.ts';
 import { consumerPerformance } from '../../tools/peers/kafka-tools.ts';
 import { startTidemarkCluster } from '../../tools/peers/tidemark-cluster.ts';
 import { temporaryFolder } from './daemon.ts';
@@ -15,18 +16,23 @@ import { coordinatorOf, GROUP_SETTINGS, type MemberKind, memberKinds, numbers, P
 const COUNT = 200;
 
 const folder = temporaryFolder();
-const problem = await kafkaProblem();
+const problem = (await needProgram('kcat')) ?? (await kafkaProblem());
 const kinds = (await memberKinds()).all.filter((kind) => problem === null && kind.problem === null);
 // One partition of offsets: the node that leads it coordinates all groups, and one kill is felt by all.
 const settings = new Map([...GROUP_SETTINGS, ['offsets.topic.num.partitions', '1']]);
 const cluster = await startTidemarkCluster(3, join(folder, 'cluster'), { settings });
-const shell = await startKafkaShell();
-const parties = new Map(kinds.map((kind) => [kind, new Party(kind.name, cluster.bootstrap, shell, folder)]));
+const shell = problem === null ? await startKafkaShell() : null;
+const parties = new Map(kinds.map((kind) => [kind, new Party(kind.name, cluster.bootstrap, tools(), folder)]));
 afterAll(async () => {
-  shell.stop();
+  shell?.stop();
   await Promise.all([...parties.values()].flatMap(({ members }) => members.map((member) => member.stop('SIGKILL'))));
   await cluster.stop('SIGKILL');
 });
+
+function tools(): KafkaShell {
+  if (shell === null) throw new Error('the tools have not been started');
+  return shell;
+}
 
 /** Does the same for the group of each client. */
 async function forAll(act: (party: Party, kind: MemberKind) => Promise<unknown>): Promise<void> {
@@ -35,7 +41,7 @@ async function forAll(act: (party: Party, kind: MemberKind) => Promise<unknown>)
 
 function coordinatorOfAll(): Promise<number> {
   const [first] = parties.values();
-  return inTime('a coordinator', () => coordinatorOf(shell, cluster.bootstrap, first?.group ?? ''));
+  return inTime('a coordinator', () => coordinatorOf(tools(), cluster.bootstrap, first?.group ?? ''));
 }
 
 let killed = 0;
@@ -81,6 +87,6 @@ describe.skipIf(problem !== null)('a group', () => {
   it.each(['classic', 'consumer'])("of Kafka's benchmark reads all, by the %s protocol", async (protocol) => {
     const [{ topic, written: records } = { topic: '', written: -1 }] = parties.values();
     const load = { bootstrap: cluster.bootstrap, topic, settings: new Map([['group.protocol', protocol]]) };
-    expect(await consumerPerformance({ ...load, records }, shell.run)).toMatchObject({ records });
+    expect(await consumerPerformance({ ...load, records }, tools().run)).toMatchObject({ records });
   });
 });

@@ -13,10 +13,13 @@ import { inTime, type Peer, startPeers } from './differential/peers.ts';
 import { describeGroup, GROUP_SETTINGS, memberKinds } from './grouping.ts';
 import { type Allowed, Comparison, plainLines, type Replacement } from './tool-lines.ts';
 
+/** The kinds of members of the groups: one of each protocol. */
+const KINDS = ['kcat', 'confluent-kafka-consumer'] as const;
 const SETTINGS = new Map([...GROUP_SETTINGS, ['num.partitions', '1']]);
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-tools-'));
-const problem = await kafkaProblem();
+const kinds = (await memberKinds()).all.filter(({ name }) => KINDS.some((kind) => kind === name));
+const problem = (await kafkaProblem()) ?? kinds.find((kind) => kind.problem !== null)?.problem ?? null;
 const peers: readonly Peer[] = problem === null ? await startPeers(SETTINGS) : [];
 const shells = await Promise.all(peers.map(() => startKafkaShell()));
 const members: Service[] = [];
@@ -102,9 +105,6 @@ const COMMANDS: readonly Command[] = [
   ['topics', '--create --topic one'],
   ['topics', '--describe --topic one'],
 ];
-
-/** The kinds of members of the groups: one of each protocol. */
-const KINDS = ['kcat', 'confluent-kafka-consumer'] as const;
 
 const BOTH_GROUPS = KINDS.map((kind) => `--group g-${kind}`).join(' ');
 
@@ -229,7 +229,6 @@ async function runOn(peer: Peer, [tool, args, input]: Command): Promise<string[]
 
 /** Starts a member of each kind beside each broker, and waits until it has read and committed all. */
 async function startMembers(): Promise<void> {
-  const kinds = (await memberKinds()).all.filter(({ name }) => KINDS.some((kind) => kind === name));
   for (const [i, peer] of peers.entries()) {
     const bootstrap = `127.0.0.1:${peer.port}`;
     for (const { name, start } of kinds) {
