@@ -141,6 +141,31 @@ describe('a record of a topic with three replicas', () => {
     expect(partitionAt(cluster, leader).leader.inSync?.followers.get(follower)?.fetchOffset).toBe(1);
   });
 
+  test('is had by a follower at rest in each life that its controller gives it, though it lists nothing anew', () => {
+    const cluster = replicated();
+    const leader = leaderOf(cluster);
+    expect(send(cluster, leader, ['a'])).toMatchObject({ errorCode: 0, baseOffset: 0 });
+    // One follower is silent from now on: the test speaks for it.
+    const [follower = 0] = cluster.living.filter((id) => id !== leader);
+    cluster.alone.add(follower);
+    const { topic, followed } = partitionAt(cluster, follower);
+    const { epoch } = cluster.node(leader).image.cluster.brokers.get(follower)!;
+    const position = { currentLeaderEpoch: followed!.leaderEpoch, lastFetchedEpoch: followed!.leaderEpoch };
+    const listed = fetchBody([wanted(0, 1, { ...position, logStartOffset: 0 })], { maxWaitMs: 0 });
+    const topics = listed.topics.map((one) => ({ ...one, topic: '', topicId: topic.id }));
+    const connection = cluster.connect(leader);
+    const ask = (replicaEpoch: number, changes: Partial<ReturnType<typeof fetchBody>>) => {
+      const body = { ...listed, replicaState: { replicaId: follower, replicaEpoch }, ...changes };
+      return cluster.ask(leader, connection, KEY.fetch, 17, body);
+    };
+    const { sessionId } = ask(epoch, { sessionEpoch: 0, topics });
+    expect(sessionId).toBeGreaterThan(0);
+    const known = () => partitionAt(cluster, leader).leader.inSync?.followers.get(follower)?.brokerEpoch;
+    expect(known()).toBe(epoch);
+    ask(epoch + 5, { sessionId, sessionEpoch: 1, topics: [] });
+    expect(known()).toBe(epoch + 5);
+  });
+
   test('is there when its leader has died and another leads', () => {
     const cluster = replicated();
     const first = leaderOf(cluster);

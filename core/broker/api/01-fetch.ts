@@ -19,6 +19,7 @@ import {
   type Fetch,
   type FetchSession,
   forget,
+  renewReplica,
   subscribe,
   subscriptionKey,
 } from '../partitions/fetch-sessions.ts';
@@ -70,6 +71,7 @@ export function handleFetch(node: Node, env: Env, request: Request, body: FetchR
       isRemembered: false,
       usesTopicIds,
       isReplica,
+      replicaEpoch: session.replicaEpoch,
       size: 0,
       slotsMax: 0,
       nowMs: env.nowMs,
@@ -101,6 +103,7 @@ function sessionFor(
     isRemembered: body.sessionEpoch === FIRST_EPOCH,
     usesTopicIds,
     isReplica,
+    replicaEpoch: body.replicaState.replicaEpoch,
     size: countPartitions(body),
     slotsMax: config['max.incremental.fetch.session.cache.slots'],
     nowMs,
@@ -137,7 +140,6 @@ function begin(
     untilMs: env.nowMs + Math.max(waitMs, 0),
     isolationLevel: body.isolationLevel,
     replicaId,
-    replicaEpoch: body.replicaState.replicaEpoch,
     rackId: body.rackId,
     stage: 'collecting',
     slots: [],
@@ -159,7 +161,8 @@ function takeChanges(
   replicaId: number,
   { topics, forgottenTopicsData, replicaState }: FetchRequest,
 ): boolean {
-  const replica = { id: replicaId, brokerEpoch: replicaState.replicaEpoch };
+  renewReplica(session, replicaState.replicaEpoch);
+  const replica = { id: replicaId, brokerEpoch: session.replicaEpoch };
   for (const { topic, topicId, partitions } of forgottenTopicsData) {
     const name = session.usesTopicIds ? topicId : topic;
     for (const index of partitions) forget(session, subscriptionKey(name, index));

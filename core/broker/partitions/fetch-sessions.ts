@@ -58,6 +58,8 @@ export interface FetchSession {
   readonly usesTopicIds: boolean;
   /** Another broker follows with it. */
   readonly isReplica: boolean;
+  /** The registration of that broker, as its last fetch has it. */
+  replicaEpoch: number;
   readonly subscriptions: Map<string, Subscription>;
   /** Those that may have something to say, the longest waiting first. Holds forgotten ones too. */
   readonly dirty: Queue<Subscription>;
@@ -89,8 +91,6 @@ export interface Fetch extends Timed {
   readonly isolationLevel: number;
   /** The broker that follows; -1 for a client. */
   readonly replicaId: number;
-  /** Of its registration. */
-  readonly replicaEpoch: number;
   /** Where the client stands; empty where it does not say. */
   readonly rackId: string;
   stage: 'collecting' | 'reading' | 'parked' | 'ripe' | 'done';
@@ -119,6 +119,8 @@ export interface SessionOptions {
   readonly isRemembered: boolean;
   readonly usesTopicIds: boolean;
   readonly isReplica: boolean;
+  /** Of the broker that follows; -1 for a client. */
+  readonly replicaEpoch: number;
   /** Partitions that it will have. */
   readonly size: number;
   readonly slotsMax: number;
@@ -133,6 +135,7 @@ export function createSession(sessions: Sessions, options: SessionOptions): Fetc
     epoch: 1,
     usesTopicIds: options.usesTopicIds,
     isReplica: options.isReplica,
+    replicaEpoch: options.replicaEpoch,
     subscriptions: new Map(),
     dirty: createQueue(),
     parked: null,
@@ -214,6 +217,19 @@ export function markDirty(subscription: Subscription): void {
   if (subscription.isDirty) return;
   subscription.isDirty = true;
   enqueue(subscription.session.dirty, subscription);
+}
+
+/**
+ * The broker that follows has registered anew and goes on with its session: what it has listed it has as that one, and
+ * only as that one it may be in sync (KIP-903). It lists nothing again that stands still.
+ */
+export function renewReplica(session: FetchSession, replicaEpoch: number): void {
+  if (session.replicaEpoch === replicaEpoch) return;
+  session.replicaEpoch = replicaEpoch;
+  for (const subscription of session.subscriptions.values()) {
+    subscription.isNoted = false;
+    markDirty(subscription);
+  }
 }
 
 /** The next partition to visit; undefined when no more is dirty. */

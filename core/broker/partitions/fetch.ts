@@ -218,7 +218,7 @@ function visit(
   const verdict = judge(fetch, partition, asked);
   if (verdict.kind === 'read' && fetch.replicaId >= 0 && !subscription.isNoted) {
     // It may have listed the partition before this node heard that it leads: at the end it lists it no more.
-    const replica = { id: fetch.replicaId, brokerEpoch: fetch.replicaEpoch };
+    const replica = { id: fetch.replicaId, brokerEpoch: fetch.session.replicaEpoch };
     subscription.isNoted = noteReplica(partition.leader, env, replica, asked);
     if (subscription.isNoted) env.reached('replication.fetch.early');
     touch(node, partition);
