@@ -1,57 +1,77 @@
-/** The groups of consumers of a run: their members, as the plan has drawn them. */
+/** The groups of a run: their members, and who else stores offsets for them, as the plan has drawn them. */
+import type { ConsumerOptions } from '../core/client/consumer-options.ts';
 import { createGroupHistory, type GroupHistory } from '../core/verify/group-history.ts';
-import type { Actor } from './actor.ts';
 import { bootstrapOf, REQUEST_TIMEOUT_MS, RETRY_BACKOFF_MS, TOPIC } from './casting.ts';
 import type { GroupPlan, MemberPlan, Plan } from './scenario.ts';
-import { CONSUMING, type ConsumingOptions } from './workload/consuming.ts';
+import { CONSUMING } from './workload/consuming.ts';
+import type { ConsumingOptions, Wanted } from './workload/consuming-state.ts';
 import type { Observer } from './workload/observer.ts';
+import { STORING, type StoringOptions } from './workload/storing.ts';
 import { addActor, startAt, type World } from './world.ts';
 
 /** A frozen process goes on at the latest after so long, so that some come back before their session is over. */
 const FROZEN_MS_MAX = 14_000;
 const HEARTBEAT_MS = 500;
-/** All names that mean the topic that is always there. */
-const PATTERN = 'ord.*s';
+/** As the nodes are told by `QUICK_GROUPS`. */
+const CONSUMER_SESSION_MS = 6_000;
+/** All names that mean the topic that is always there, and those that come and go. */
+const PATTERN = '(ord|com).*';
+/** The second of two processes of one instance begins so long after the first. */
+const TWIN_AFTER_US = 2_500_000;
+
+/** What all members of a group are cast with. */
+interface Stage {
+  readonly world: World;
+  readonly observer: Observer;
+  readonly plan: Plan;
+  readonly group: GroupPlan;
+  readonly history: GroupHistory;
+}
 
 /** Adds the members of all groups, which begin soon after `fromUs`. */
 export function addGroups(world: World, observer: Observer, plan: Plan, fromUs: number): void {
   plan.groups.forEach((group, index) => {
-    const history = createGroupHistory(`group-${index + 1}`, group.protocol);
+    const history = createGroupHistory(`group-${index + 1}`, group.kind);
     observer.history.groups.push(history);
+    const stage: Stage = { world, observer, plan, group, history };
     group.members.forEach((member, at) => {
-      const actor = addMember(world, observer, plan, { group, member, history, at });
-      startAt(world, actor, fromUs + 35_000 + at * 150_000);
+      const atUs = fromUs + 35_000 + at * 150_000;
+      addMember(stage, member, at, member.hasTwin ? 'first' : null, atUs);
+      if (member.hasTwin) addMember(stage, member, at, 'second', atUs + TWIN_AFTER_US);
     });
+    if (group.storeEveryMs !== null) addStorer(stage, group.storeEveryMs, fromUs);
   });
 }
 
-function addMember(
-  world: World,
-  observer: Observer,
-  plan: Plan,
-  {
-    group,
-    member,
-    history,
-    at,
-  }: { readonly group: GroupPlan; readonly member: MemberPlan; readonly history: GroupHistory; readonly at: number },
-): Actor {
-  const clientId = `${history.groupId}-${at + 1}`;
+function constantNumbers({ partitions }: Plan): number[] {
+  return Array.from({ length: partitions }, (_, partition) => partition);
+}
+
+function wantedOf({ plan, group }: Stage, { isByPattern }: MemberPlan): Wanted {
+  if (group.kind === 'simple') return { assigned: [{ topic: TOPIC, partitions: constantNumbers(plan) }] };
+  return isByPattern ? { pattern: PATTERN } : { topics: [TOPIC] };
+}
+
+function addMember(stage: Stage, member: MemberPlan, at: number, twin: ConsumingOptions['twin'], atUs: number): void {
+  const { world, observer, plan, group, history } = stage;
+  const name = `${history.groupId}-${at + 1}`;
+  const clientId = twin === 'second' ? `${name}-twin` : name;
+  const { kind, assignors } = group;
   const options: ConsumingOptions = {
     observer,
     group: history,
-    to: member.isByPattern ? { pattern: PATTERN } : { topics: [TOPIC] },
+    protocols: kind === 'both' ? ['classic', 'consumer'] : kind === 'consumer' ? ['consumer'] : ['classic'],
+    to: wantedOf(stage, member),
     commits: member.commits,
     pollEveryMs: member.pollEveryMs,
     troubleEveryMs: member.troubleEveryMs,
     frozenMsMax: FROZEN_MS_MAX,
+    sessionMs: CONSUMER_SESSION_MS,
+    twin,
     consumer: {
-      clientId,
-      bootstrap: bootstrapOf(plan, at),
-      groupId: history.groupId,
-      groupProtocol: group.protocol,
-      instanceId: member.isStatic ? clientId : null,
-      assignors: group.assignors,
+      ...commonOf(plan, history, clientId, at),
+      instanceId: member.isStatic ? name : null,
+      assignors,
       serverAssignor: member.serverAssignor,
       sessionTimeoutMs: member.sessionTimeoutMs,
       heartbeatIntervalMs: HEARTBEAT_MS,
@@ -60,12 +80,34 @@ function addMember(
       autoCommit: member.isAuto,
       autoCommitIntervalMs: 400,
       maxWaitMs: 250,
-      requestTimeoutMs: REQUEST_TIMEOUT_MS,
-      apiTimeoutMs: 10_000,
-      retryBackoffMs: RETRY_BACKOFF_MS,
-      metadataMaxAgeMs: 5_000,
-      createsTopics: false,
     },
   };
-  return addActor(world, clientId, 'client', CONSUMING, options);
+  startAt(world, addActor(world, clientId, 'client', CONSUMING, options), atUs);
+}
+
+function commonOf(plan: Plan, { groupId }: GroupHistory, clientId: string, at: number): CommonOptions {
+  return {
+    clientId,
+    bootstrap: bootstrapOf(plan, at),
+    groupId,
+    requestTimeoutMs: REQUEST_TIMEOUT_MS,
+    apiTimeoutMs: 10_000,
+    retryBackoffMs: RETRY_BACKOFF_MS,
+    metadataMaxAgeMs: 5_000,
+    createsTopics: false,
+  };
+}
+
+type CommonOptions = Omit<ConsumerOptions, 'ids' | 'seed' | 'memberId' | 'groupProtocol'>;
+
+function addStorer({ world, observer, plan, history }: Stage, everyMs: number, fromUs: number): void {
+  const clientId = `${history.groupId}-storer`;
+  const options: StoringOptions = {
+    observer,
+    group: history,
+    partitions: constantNumbers(plan),
+    everyMs,
+    consumer: { ...commonOf(plan, history, clientId, 2), autoCommit: false },
+  };
+  startAt(world, addActor(world, clientId, 'client', STORING, options), fromUs + 80_000);
 }

@@ -1,6 +1,6 @@
 /** Draws from a scenario which groups of consumers there are. Every draw has entities of its own. */
 import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
-import type { GroupPlan, MemberPlan, Scenario } from './scenario.ts';
+import type { GroupPlan, GroupsRange, MemberPlan, Scenario } from './scenario.ts';
 
 /** Of the groups; each group and each member has one of its own above it. */
 const GROUPS = 900;
@@ -10,30 +10,56 @@ const MEMBERS_MAX = 20;
 export function drawGroups(dice: Dice, { workload }: Scenario): GroupPlan[] {
   const { groups: range } = workload;
   if (range === undefined) return [];
-  const [low, high] = range.groups;
-  const count = between(dice, SITE.plan, GROUPS, low, high);
-  return Array.from({ length: count }, (_, index): GroupPlan => {
+  const count = between(dice, SITE.plan, GROUPS, range.groups[0], range.groups[1]);
+  const simple = between(dice, SITE.plan, GROUPS, range.simple[0], range.simple[1]);
+  return Array.from({ length: count + simple }, (_, index): GroupPlan => {
     const entity = GROUPS + 1 + index * (MEMBERS_MAX + 1);
-    const protocol = pick(dice, SITE.plan, entity, ['classic', 'consumer'] as const);
-    const assignors = pick(dice, SITE.plan, entity, [
-      ['range'],
-      ['cooperative-sticky'],
-      ['roundrobin'],
-      ['sticky'],
-      ['range', 'cooperative-sticky'],
-    ] as const);
-    const members = between(dice, SITE.plan, entity, range.members[0], Math.min(range.members[1], MEMBERS_MAX));
-    const drawn = Array.from({ length: members }, (__, member) => {
-      return drawMember(dice, entity + 1 + member, range.troubleEveryMs);
-    });
-    return { protocol, assignors, members: drawn };
+    return index < count ? drawGroup(dice, entity, range) : drawSimple(dice, entity, range);
   });
 }
 
-function drawMember(dice: Dice, entity: number, troubleEveryMs: readonly [number, number]): MemberPlan {
+function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
+  const protocol = pick(dice, SITE.plan, entity, ['classic', 'consumer'] as const);
+  const assignors = pick(dice, SITE.plan, entity, [
+    ['range'],
+    ['cooperative-sticky'],
+    ['roundrobin'],
+    ['sticky'],
+    ['range', 'cooperative-sticky'],
+  ] as const);
+  const members = between(dice, SITE.plan, entity, range.members[0], Math.min(range.members[1], MEMBERS_MAX));
+  const kind = below(dice, SITE.plan, entity, 100) < range.bothPercent ? 'both' : protocol;
+  const isStored = below(dice, SITE.plan, entity, 100) < range.storedPercent;
+  // Who turns from one protocol to the other has enough to do with itself.
+  const twinPercent = kind === 'both' ? 0 : range.twinPercent;
+  const drawn = Array.from({ length: members }, (_, member) => {
+    return drawMember(dice, entity + 1 + member, range.troubleEveryMs, twinPercent);
+  });
+  return { kind, assignors, members: drawn, storeEveryMs: isStored ? drawPace(dice, entity) : null };
+}
+
+function drawSimple(dice: Dice, entity: number, { troubleEveryMs }: GroupsRange): GroupPlan {
+  const drawn = drawMember(dice, entity + 1, troubleEveryMs, 0);
+  const alone = { ...drawn, isStatic: false, isByPattern: false };
+  const isStored = chance(dice, SITE.plan, entity, 500_000);
+  const storeEveryMs = isStored ? drawPace(dice, entity) : null;
+  return { kind: 'simple', assignors: ['range'], members: [alone], storeEveryMs };
+}
+
+function drawPace(dice: Dice, entity: number): number {
+  return between(dice, SITE.plan, entity, 300, 2_000);
+}
+
+function drawMember(
+  dice: Dice,
+  entity: number,
+  troubleEveryMs: readonly [number, number],
+  twinPercent: number,
+): MemberPlan {
   const commits = pick(dice, SITE.plan, entity, ['sync', 'async', 'none'] as const);
+  const isStatic = chance(dice, SITE.plan, entity, 250_000);
   return {
-    isStatic: chance(dice, SITE.plan, entity, 250_000),
+    isStatic,
     isAuto: commits === 'none' || below(dice, SITE.plan, entity, 4) === 0,
     commits,
     isByPattern: chance(dice, SITE.plan, entity, 250_000),
@@ -42,5 +68,6 @@ function drawMember(dice: Dice, entity: number, troubleEveryMs: readonly [number
     sessionTimeoutMs: pick(dice, SITE.plan, entity, [6_000, 12_000]),
     troubleEveryMs: between(dice, SITE.plan, entity, troubleEveryMs[0], troubleEveryMs[1]),
     serverAssignor: pick(dice, SITE.plan, entity, ['uniform', 'range', null]),
+    hasTwin: isStatic && below(dice, SITE.plan, entity, 100) < twinPercent,
   };
 }

@@ -38,6 +38,7 @@ import { CONSUMING, forgetMember } from './workload/consuming.ts';
 import { forgetMoves, MOVING } from './workload/moving.ts';
 import { createObserver } from './workload/observer.ts';
 import { forgetSends, PRODUCING } from './workload/producing.ts';
+import { forgetStoring, STORING } from './workload/storing.ts';
 import { forgetVotes, VOTING } from './workload/voting.ts';
 import { createWorld, type Hooks, startAt, tellLine } from './world.ts';
 
@@ -180,6 +181,7 @@ function onDown(run: Run, actor: Actor, state: unknown): void {
   if (actor.machine === MOVING) forgetMoves(observer, state);
   if (actor.machine === VOTING) forgetVotes(observer, state);
   if (actor.machine === CONSUMING) forgetMember(state);
+  if (actor.machine === STORING) forgetStoring(state);
   // Of several nodes another may still carry out what this one was asked.
   if (actor.role === 'node' && nodes.length === 1) observer.history.downsUs.push(world.nowUs);
   if (actor.disk?.syncFailed) {

@@ -3,6 +3,8 @@
  * printed, stored and, one day, edited.
  */
 
+import type { GroupKind } from '../core/verify/group-history.ts';
+
 /** A family of troubles. `trouble/fire.ts` says what each does. */
 export type Family =
   | 'crash'
@@ -143,10 +145,18 @@ export interface WorkloadRange {
   readonly groups?: GroupsRange;
 }
 
-/** Groups of consumers of the topic that is always there. */
+/** Groups of consumers of the topic that is always there, and by expression of those that come and go. */
 export interface GroupsRange {
-  /** Groups; each is of one protocol. */
+  /** Groups whose members share the work. */
   readonly groups: Range;
+  /** Consumers that have chosen their partitions themselves, each with a group that only keeps its offsets. */
+  readonly simple: Range;
+  /** In a hundred groups, how many go from one protocol to the other and back, member by member. */
+  readonly bothPercent: number;
+  /** In a hundred groups, of how many somebody who is no member stores offsets, where that is allowed. */
+  readonly storedPercent: number;
+  /** In a hundred static members, how many are two processes of one instance. */
+  readonly twinPercent: number;
   /** Of each group. */
   readonly members: Range;
   /** Between two troubles that a member makes by itself, on average, ms: it stalls, stands still, leaves. */
@@ -227,8 +237,10 @@ export interface ProducerPlan {
 
 /** A group as a seed drew it. */
 export interface GroupPlan {
-  readonly protocol: 'classic' | 'consumer';
+  readonly kind: GroupKind;
   readonly members: readonly MemberPlan[];
+  /** Between two attempts to store offsets by somebody who is no member, on average; null for nobody. */
+  readonly storeEveryMs: number | null;
   /** Of the classic protocol: all of these are known to all members. */
   readonly assignors: readonly ('range' | 'cooperative-sticky' | 'roundrobin' | 'sticky')[];
 }
@@ -236,6 +248,8 @@ export interface GroupPlan {
 /** A member as a seed drew it. */
 export interface MemberPlan {
   readonly isStatic: boolean;
+  /** Another process has the same instance id. */
+  readonly hasTwin: boolean;
   readonly isAuto: boolean;
   readonly commits: 'sync' | 'async' | 'none';
   /** It subscribes by an expression. */

@@ -57,6 +57,10 @@ export const REQUIRED_MARKS: readonly string[] = [
   'member.stalled',
   'member.unknownAtJoin',
   'sim.group.static_returned_classic',
+  // Somebody comes back after its session and commits; offsets are set back by who is no member, and in groups of none.
+  'sim.consumer.zombie',
+  'sim.offsets.set_back',
+  'sim.offsets.stored_simple',
 ];
 
 /** Marks that a sweep without limits must reach. */
@@ -120,4 +124,18 @@ export const RARE_MARKS: readonly string[] = [
   // A coordinator looked up what an expression means, and looked again when topics came.
   'sim.group.expression',
   'sim.group.meaning_changed',
+  // Members own partitions of topics that come and go, and give up what is gone.
+  'sim.consumer.owns_coming',
+  'sim.consumer.gives_up_gone',
+  // A group goes from one protocol to the other and back, with members in it; who is no member stores its offsets.
+  'sim.consumer.turned_classic',
+  'sim.consumer.turned_consumer',
+  'sim.group.upgraded',
+  'sim.group.downgraded',
+  'sim.offsets.stored_both',
+  // Of two processes of one instance one was fenced, the other told to wait.
+  'sim.consumer.fatal_FENCED_INSTANCE_ID',
+  'sim.consumer.fatal_UNRELEASED_INSTANCE_ID',
+  'sim.commit.refused_FENCED_INSTANCE_ID',
+  'sim.commit.refused_ILLEGAL_GENERATION',
 ];

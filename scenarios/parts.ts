@@ -103,7 +103,15 @@ export const QUICK_GROUPS: readonly SettingChoice[] = [
 ];
 
 /** A few groups of a few members each, who now and then leave, stall or stand still. */
-export const SOME_GROUPS: GroupsRange = { groups: [1, 3], members: [1, 4], troubleEveryMs: [2_000, 15_000] };
+export const SOME_GROUPS: GroupsRange = {
+  groups: [1, 3],
+  simple: [0, 1],
+  bothPercent: 30,
+  storedPercent: 50,
+  twinPercent: 35,
+  members: [1, 4],
+  troubleEveryMs: [2_000, 15_000],
+};
 
 /** Three nodes of both roles, and every topic on all of them. */
 export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };

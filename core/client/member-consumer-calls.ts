@@ -129,7 +129,7 @@ function beaten(member: ConsumerMember, ground: Ground, env: Env, body: Response
 function refused(member: ConsumerMember, ground: Ground, env: Env, body: ResponseOf<68>, events: MemberEvent[]): void {
   const { errorCode, errorMessage } = body;
   member.said = null;
-  if (errorCode === ErrorCode.FENCED_MEMBER_EPOCH || errorCode === ErrorCode.UNKNOWN_MEMBER_ID) {
+  if (isGone(member, errorCode)) {
     env.reached('member.fenced');
     oustConsumer(member);
   } else if (isElsewhere(errorCode)) {
@@ -140,4 +140,14 @@ function refused(member: ConsumerMember, ground: Ground, env: Env, body: Respons
   } else {
     failConsumer(member, errorCode, errorMessage, events);
   }
+}
+
+/**
+ * Whether an error says that the member is none any more. Of a group that is none of this protocol too: it became a
+ * classic one when its last other member went, while this one was taken for gone. Who joins may turn it back; only one
+ * that is told so when it joins is not wanted.
+ */
+function isGone({ epoch }: ConsumerMember, error: number): boolean {
+  if (error === ErrorCode.GROUP_ID_NOT_FOUND) return epoch > JOINING_EPOCH;
+  return error === ErrorCode.FENCED_MEMBER_EPOCH || error === ErrorCode.UNKNOWN_MEMBER_ID;
 }

@@ -27,16 +27,16 @@ export interface Assignment {
   readonly partitions: readonly number[];
 }
 
-/** The coordinator took a member for one of its own: `sentUs` is when it was asked. */
+/** The coordinator took a member for one of its own, in a heartbeat: `sentUs` is when it was asked. */
 export interface Proof {
   readonly member: number;
   readonly sentUs: number;
 }
 
-/** An offset that a client asked to be stored. */
+/** An offset that a client asked to be stored: a member, or somebody who is none, as operators are. */
 export interface OffsetCommit {
   readonly member: number;
-  /** Under which it was sent last; -1 for none. */
+  /** Under which it was sent last; -1 for none: then it is stored only while nobody is in the group. */
   generation: number;
   readonly partition: number;
   readonly offset: number;
@@ -67,10 +67,16 @@ export interface Deliveries {
   readonly atUs: number[];
 }
 
+/**
+ * How a group shares its work out: by one protocol, or by both, from member to member. simple: not at all; whoever uses
+ * it chooses partitions by himself, and the group keeps the offsets.
+ */
+export type GroupKind = 'classic' | 'consumer' | 'both' | 'simple';
+
 /** One group. */
 export interface GroupHistory {
   readonly groupId: string;
-  readonly protocol: 'classic' | 'consumer';
+  readonly kind: GroupKind;
   readonly holdings: Holding[];
   readonly assignments: Assignment[];
   readonly proofs: Proof[];
@@ -90,10 +96,10 @@ export interface GroupHistory {
 }
 
 /** A group of which nothing was seen. */
-export function createGroupHistory(groupId: string, protocol: GroupHistory['protocol']): GroupHistory {
+export function createGroupHistory(groupId: string, kind: GroupKind): GroupHistory {
   return {
     groupId,
-    protocol,
+    kind,
     holdings: [],
     assignments: [],
     proofs: [],
@@ -117,4 +123,13 @@ export function addDelivery(
   deliveries.partition.push(record.partition);
   deliveries.offset.push(record.offset);
   deliveries.atUs.push(record.atUs);
+}
+
+/** The offset above the highest that any member was handed of a partition; 0 for none. */
+export function nextToHand({ deliveries }: GroupHistory, partition: number): number {
+  let next = 0;
+  deliveries.offset.forEach((offset, i) => {
+    if (deliveries.partition[i] === partition) next = Math.max(next, offset + 1);
+  });
+  return next;
 }

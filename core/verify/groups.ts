@@ -26,17 +26,20 @@ const GENERATIONS_MORE = 3;
 
 type Found = Complaint[];
 
-/** Promise 5. A partition has one owner: in a generation, or at a time, as the protocol promises. */
+/** Promise 5. A partition has one owner: in a generation, where the protocol has them, and at a time. */
 export function findTwoOwners({ history }: GroupFacts): Found {
   const found: Found = [];
   for (const group of history.groups) {
-    if (group.protocol === 'classic') findTwoInGeneration(history, group, found);
-    else findTwoAtOnce(history, group, found);
+    if (group.kind === 'classic') findTwoInGeneration(history, group, found);
+    if (group.kind !== 'simple') findTwoAtOnce(history, group, found);
   }
   return found;
 }
 
-/** A static member that comes back takes its own place in the same generation (KIP-345): it is the same owner. */
+/**
+ * A static member that comes back takes its own place in the same generation (KIP-345): it is the same owner. That no
+ * two processes are one member at a time is for `findTwoAtOnce` to say.
+ */
 function findTwoInGeneration(history: History, { groupId, assignments }: GroupHistory, found: Found): void {
   const owners = new Map<number, Map<number, Assignment>>();
   for (const assignment of assignments) {
@@ -76,6 +79,7 @@ function findTwoAtOnce(history: History, { groupId, holdings, proofs }: GroupHis
     for (const late of ofPartition) {
       for (const early of ofPartition) {
         if (early.member === late.member || early.fromUs > late.fromUs || early.toUs <= late.fromUs) continue;
+        if (mayBeAnother(history, partition, late.fromUs)) continue;
         const proof = isConfirmed(early, late.fromUs);
         if (proof === undefined || isConfirmed(late, early.fromUs) === undefined) continue;
         const who = `member ${late.member} of ${groupId} came to own ${partitionText(history, partition)}`;
@@ -84,6 +88,18 @@ function findTwoAtOnce(history: History, { groupId, holdings, proofs }: GroupHis
       }
     }
   }
+}
+
+/**
+ * Whether the topic may have been deleted and made anew by then. Who owns a partition of the one need not own it of the
+ * other, and hears of the change only when its coordinator has.
+ */
+function mayBeAnother({ partitions, operations }: History, partition: number, untilUs: number): boolean {
+  const named = partitions[partition];
+  if (named?.isSlot !== true) return false;
+  return operations.some(({ topic, action, startUs }) => {
+    return topic === named.topic && action.kind === 'delete' && startUs < untilUs;
+  });
 }
 
 function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[]> {
@@ -99,18 +115,18 @@ function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[
 /** Promise 5. Nobody of an earlier generation commits where a later one has begun, nor for what is another's since. */
 export function findZombieCommits({ history }: GroupFacts): Found {
   const found: Found = [];
-  for (const { groupId, protocol, assignments, commits, holdings } of history.groups) {
+  for (const { groupId, kind, assignments, commits, holdings } of history.groups) {
     const byPartition = holdingsByPartition(holdings);
     for (const commit of commits) {
-      const { member, partition, outcome, generation, lastSentUs, offset } = commit;
+      const { member, partition, outcome, generation, offset } = commit;
       if (outcome !== 'acknowledged' || generation < 0) continue;
       const who = `member ${member} of ${groupId} committed ${offset} for ${partitionText(history, partition)}`;
-      if (protocol === 'classic') {
-        const later = assignments.find((one) => one.generation > generation && one.atUs < lastSentUs);
+      if (kind === 'classic') {
+        const later = successor(assignments, commit);
         if (later === undefined) continue;
-        const sentence = `${who} in generation ${generation} after ${later.generation} had begun`;
-        report(found, 'zombie-commit', 5, partition, sentence);
-      } else {
+        const whose = `after member ${later.member} had come to own something in ${later.generation}`;
+        report(found, 'zombie-commit', 5, partition, `${who} in generation ${generation} ${whose}`);
+      } else if (!mayBeAnother(history, partition, commit.lastSentUs)) {
         const later = nextOwner(byPartition.get(partition) ?? [], commit);
         if (later === undefined) continue;
         const sentence = `${who}, which member ${later.member} had come to own at ${later.fromUs} us`;
@@ -121,11 +137,51 @@ export function findZombieCommits({ history }: GroupFacts): Found {
   return found;
 }
 
+/** Who is in a later generation, or was given the committer's own place in this one, before the commit was sent. */
+function successor(
+  assignments: readonly Assignment[],
+  { member, generation, lastSentUs }: OffsetCommit,
+): Assignment | undefined {
+  let own: Assignment | undefined;
+  for (const one of assignments) if (one.member === member && one.atUs <= lastSentUs) own = one;
+  const isInPlace = (one: Assignment): boolean => {
+    if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
+    return own !== undefined && one.instanceId === own.instanceId && one.atUs > own.atUs;
+  };
+  return assignments.find((one) => one.atUs < lastSentUs && (one.generation > generation || isInPlace(one)));
+}
+
 /** Who came to own the partition after the committing member had, and before the commit was sent. */
 function nextOwner(holdings: readonly Holding[], { member, lastSentUs }: OffsetCommit): Holding | undefined {
   let ownUs = Number.POSITIVE_INFINITY;
   for (const one of holdings) if (one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
   return holdings.find((one) => one.member !== member && one.askedUs > ownUs && one.fromUs < lastSentUs);
+}
+
+/**
+ * Promise 5. Who is no member commits only while the group has none: not where one was a member before that was asked,
+ * and was taken for the same one after it was answered, and has not heard otherwise in between.
+ */
+export function findOutsiderCommits({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, kind, commits, holdings, proofs } of history.groups) {
+    if (kind === 'simple') continue;
+    const ofMembers = commits.filter(({ outcome, generation }) => outcome === 'acknowledged' && generation >= 0);
+    const heard = [...proofs, ...ofMembers.map(({ member, lastSentUs }) => ({ member, sentUs: lastSentUs }))];
+    for (const { outcome, generation, partition, offset, sentUs, doneUs } of commits) {
+      if (outcome !== 'acknowledged' || generation >= 0) continue;
+      const isThere = (one: Holding): boolean => {
+        if (one.fromUs >= sentUs || one.toUs <= doneUs) return false;
+        return heard.some((proof) => proof.member === one.member && proof.sentUs > doneUs && proof.sentUs < one.toUs);
+      };
+      const member = holdings.find(isThere);
+      if (member === undefined) continue;
+      const what = `${offset} was stored for ${partitionText(history, partition)} of ${groupId} at ${doneUs} us`;
+      const sentence = `${what} by somebody who is no member, while member ${member.member} was one`;
+      report(found, 'outsider-commit', 5, partition, sentence);
+    }
+  }
+  return found;
 }
 
 /** A committed offset is what was committed last: it is never lost, and goes back only where a client says so. */
@@ -186,33 +242,54 @@ function judgeLookup(
   return null;
 }
 
-/** Promise 3. Whatever lies below a committed offset was handed to a member before that was asked for. */
+/**
+ * Promise 3. Whatever lies below a committed offset was handed to a member before that was asked for; and whatever lies
+ * below a record that a member was handed, was handed to one.
+ */
 export function findGroupSkips(facts: GroupFacts): Found {
   const found: Found = [];
-  const { history, truth, bounds } = facts;
-  for (const { groupId, commits, deliveries } of history.groups) {
+  const { history, truth } = facts;
+  for (const group of history.groups) {
+    const { commits, deliveries } = group;
     const first = firstDeliveries(history, deliveries);
-    const partitions = new Set(commits.map(({ partition }) => partition));
-    for (const partition of partitions) {
+    for (const partition of new Set([...commits.map((one) => one.partition), ...deliveries.partition])) {
       const log = truth[partition];
       if (log === undefined || isBeyond(history, partition)) continue;
-      const sorted = commits.filter((one) => one.partition === partition).sort((a, b) => b.offset - a.offset);
-      let next = 0;
-      let askedUs = Number.POSITIVE_INFINITY;
-      for (const offset of [...log.keys()].sort((a, b) => b - a)) {
-        for (; next < sorted.length && (sorted[next] as OffsetCommit).offset > offset; next++) {
-          askedUs = Math.min(askedUs, (sorted[next] as OffsetCommit).sentUs);
-        }
-        if (askedUs === Number.POSITIVE_INFINITY || offset < (bounds[partition] ?? 0)) continue;
-        const atUs = first[partition]?.get(offset) ?? Number.POSITIVE_INFINITY;
-        if (atUs <= askedUs) continue;
-        const where = `${partitionText(history, partition)}@${offset}`;
-        report(found, 'group-skip', 3, partition, `${groupId} committed past ${where}, which nobody had been handed`);
-        break;
-      }
+      const offsets = [...log.keys()].filter((offset) => offset >= (facts.bounds[partition] ?? 0));
+      findSkipped(history, group, partition, offsets, first[partition] ?? new Map(), found);
     }
   }
   return found;
+}
+
+function findSkipped(
+  history: History,
+  { groupId, commits }: GroupHistory,
+  partition: number,
+  offsets: readonly number[],
+  first: ReadonlyMap<number, number>,
+  found: Found,
+): void {
+  const sorted = commits.filter((one) => one.partition === partition).sort((a, b) => b.offset - a.offset);
+  let next = 0;
+  let askedUs = Number.POSITIVE_INFINITY;
+  let above = -1;
+  for (const offset of [...offsets].sort((a, b) => b - a)) {
+    for (; next < sorted.length && (sorted[next] as OffsetCommit).offset > offset; next++) {
+      askedUs = Math.min(askedUs, (sorted[next] as OffsetCommit).sentUs);
+    }
+    const atUs = first.get(offset) ?? Number.POSITIVE_INFINITY;
+    const where = `${partitionText(history, partition)}@${offset}`;
+    if (atUs > askedUs) {
+      report(found, 'group-skip', 3, partition, `${groupId} committed past ${where}, which nobody had been handed`);
+      return;
+    }
+    if (atUs === Number.POSITIVE_INFINITY && above >= 0) {
+      report(found, 'group-skip', 3, partition, `nobody in ${groupId} was ever handed ${where}, but ${above} was`);
+      return;
+    }
+    if (atUs !== Number.POSITIVE_INFINITY) above = offset;
+  }
 }
 
 /** What became of its records is not promised: bytes were damaged, or an unclean election was allowed. */
@@ -247,6 +324,7 @@ export function findDeliveryGaps({ history, truth }: GroupFacts): Found {
       const before = last.get(index);
       last.set(index, offset);
       if (before === undefined || isBeyond(history, partition)) continue;
+      if (mayBeAnother(history, partition, atUs[i] as number)) continue;
       if (offset <= before) {
         report(
           found,

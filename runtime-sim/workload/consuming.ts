@@ -1,13 +1,15 @@
 /**
  * A process that consumes in a group, through the consumer that serves real programs too: it polls, commits in its way,
- * gives partitions up when it is told to, and writes what it saw into the history of its group.
+ * gives partitions up when it is told to, and writes what it saw into the history of its group. Or it has chosen its
+ * partitions itself, and the group only keeps its offsets.
  *
  * Now and then it stalls: it lives on and is not polled for longer than it may. Or its process stands still, heartbeats
- * and all, and goes on as a zombie. Or it leaves, by unsubscribing or closing, and comes back. A crash
- * forgets the consumer; its next life is another member, or the same again if it is a static one.
+ * and all, and goes on: as a zombie, if that was for longer than its session, which commits first. Or it leaves, by
+ * unsubscribing or closing, and comes back, perhaps with the other protocol. A crash forgets the consumer; its next
+ * life is another member, or the same again if it is a static one.
  *
- * Asked to stop it does none of that any more, and goes on as a member. A listener may take its time: what it was told
- * is called off a little later.
+ * Asked to stop it does none of that any more, and goes on as a member; the second of two processes of one instance
+ * goes. A listener may take its time: what it was told is called off a little later.
  */
 import {
   checkConsumer,
@@ -17,121 +19,48 @@ import {
   stepConsumer,
 } from '../../core/client/consumer.ts';
 import { askCommittedOffsets, commitOffsets } from '../../core/client/consumer-offsets.ts';
-import type { ConsumerEvent, ConsumerInput, ConsumerOptions } from '../../core/client/consumer-options.ts';
+import type { ConsumerEvent, ConsumerInput } from '../../core/client/consumer-options.ts';
 import { ackRebalance } from '../../core/client/consumer-rebalance.ts';
-import { type Consumer, createConsumer } from '../../core/client/consumer-state.ts';
-import { subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
-import { isSettled, whoIs } from '../../core/client/member.ts';
-import { createIds, type Ids } from '../../core/lib/ids.ts';
-import { uuidFromBytes } from '../../core/lib/uuid.ts';
+import { assignPartitions, subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
+import { createIds } from '../../core/lib/ids.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
-import { ErrorCode } from '../../core/protocol/errors.ts';
+import { ErrorCode, errorName } from '../../core/protocol/errors.ts';
 import { readRecords } from '../../core/protocol/records.ts';
-import { addDelivery, type GroupHistory } from '../../core/verify/group-history.ts';
+import { addDelivery } from '../../core/verify/group-history.ts';
 import { complain } from '../../core/verify/history.ts';
 import { asAnyMachine } from '../actor.ts';
+import { type Consuming, type ConsumingOptions, createConsuming, renew, sessionMsOf } from './consuming-state.ts';
 import {
   beginMember,
   endMember,
   indexOf,
-  type MemberNotes,
   noteAssigned,
   noteCalls,
+  noteFound,
   noteGivenUp,
   noteOutcome,
 } from './group-notes.ts';
-import { createJitter, type Jitter, jitter } from './jitter.ts';
-import type { Observer } from './observer.ts';
-
-/** How a consuming process behaves. */
-export interface ConsumingOptions {
-  readonly observer: Observer;
-  readonly group: GroupHistory;
-  readonly consumer: Omit<ConsumerOptions, 'ids' | 'seed' | 'memberId'>;
-  readonly to: { readonly topics: readonly string[] } | { readonly pattern: string };
-  /** How it commits, beside what the consumer does by itself. */
-  readonly commits: 'sync' | 'async' | 'none';
-  /** Between two polls, on average. */
-  readonly pollEveryMs: number;
-  /** Between two of its own troubles, on average; Infinity for none. */
-  readonly troubleEveryMs: number;
-  /** How long a process stands still at most: beyond its session. */
-  readonly frozenMsMax: number;
-}
-
-/** What a listener was told and has not called off. */
-interface Owed {
-  readonly rebalance: number;
-  readonly atMs: number;
-  /** It commits first, and waits for that; 0 for no more. */
-  ticket: number;
-}
-
-/** Its state. */
-export interface Consuming {
-  readonly options: ConsumingOptions;
-  /** Of one life of the process. */
-  ids: Ids;
-  consumer: Consumer;
-  dice: Jitter;
-  notes: MemberNotes;
-  nextPollMs: number;
-  nextTroubleMs: number;
-  nextLookupMs: number;
-  /** When it comes back, having left; Infinity while it has not. */
-  backAtMs: number;
-  isBack: 'subscribe' | 'anew';
-  /** Until then its process stands still, and what it hears waits. */
-  frozenUntilMs: number;
-  readonly inbox: ConsumerInput[];
-  owed: Owed | null;
-  /** Questions for committed offsets, with when they were asked. */
-  readonly lookups: Map<number, number>;
-  isStopped: boolean;
-}
+import { createJitter, jitter } from './jitter.ts';
 
 const POLL_BYTES = 20_000;
 const LISTENER_MS_MAX = 60;
 const LOOKUP_EVERY_MS = 900;
 const CLOSE_MS = 2_000;
 const CLOSING_LOOK_MS = 20;
+/** A zombie comes back at the latest so long after its session is over. */
+const ZOMBIE_MS_MAX = 3_000;
+/** Of two processes of one instance the one that was refused stays away for so long at most. */
+const TWIN_AWAY_MS_MAX = 6_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
-
-function newConsumer({ consumer }: ConsumingOptions, ids: Ids, seed: number): Consumer {
-  const dice = createJitter(seed);
-  const bytes = Uint8Array.from({ length: 16 }, () => jitter(dice, 256));
-  return createConsumer({ ...consumer, ids, seed, memberId: uuidFromBytes(bytes, 0) });
-}
-
-function create(options: ConsumingOptions): Consuming {
-  const ids = createIds();
-  return {
-    options,
-    ids,
-    consumer: newConsumer(options, ids, 1),
-    dice: createJitter(1),
-    notes: beginMember(options.observer, options.group, options.consumer.instanceId ?? null),
-    nextPollMs: NEVER,
-    nextTroubleMs: NEVER,
-    nextLookupMs: NEVER,
-    backAtMs: NEVER,
-    isBack: 'subscribe',
-    frozenUntilMs: 0,
-    inbox: [],
-    owed: null,
-    lookups: new Map(),
-    isStopped: false,
-  };
-}
 
 function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
   switch (input.kind) {
     case 'start':
       state.dice = createJitter(input.seed);
       state.ids = createIds();
-      state.consumer = newConsumer(state.options, state.ids, input.seed);
-      subscribe(state.consumer, env, state.options.to);
+      renew(state, input.seed);
+      begin(state, env);
       state.nextPollMs = env.nowMs;
       state.nextLookupMs = env.nowMs + jitter(state.dice, LOOKUP_EVERY_MS);
       planTrouble(state, env);
@@ -142,6 +71,7 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
       state.nextTroubleMs = NEVER;
       state.nextPollMs = Math.min(state.nextPollMs, env.nowMs + state.options.pollEveryMs);
       if (state.backAtMs !== NEVER) state.backAtMs = Math.min(state.backAtMs, env.nowMs);
+      if (state.options.twin === 'second') pass(state, env);
       return;
     case 'wake':
     case 'connected':
@@ -161,10 +91,38 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
   }
 }
 
+/** It takes what it is there for: as a member, or by its own choice. */
+function begin(state: Consuming, env: Env): void {
+  const { consumer, notes, options } = state;
+  const { to } = options;
+  if (!('assigned' in to)) {
+    subscribe(consumer, env, to);
+    return;
+  }
+  const partitions = to.assigned.flatMap(({ topic, partitions: numbers }) => {
+    return numbers.map((partition) => ({ topic, partition }));
+  });
+  assignPartitions(consumer, env, partitions);
+  noteAssigned(notes, consumer, -1, to.assigned);
+}
+
+/** It goes for good, and leaves its place to the other process of its instance. */
+function pass(state: Consuming, env: Env): void {
+  state.backAtMs = NEVER;
+  state.nextPollMs = NEVER;
+  state.nextLookupMs = NEVER;
+  closeConsumer(state.consumer, env, CLOSE_MS);
+}
+
 /** It goes on. Its owner may come for records, and commit, before it hears of anything that has happened meanwhile. */
 function thaw(state: Consuming, env: Env, out: Outbox): void {
   state.frozenUntilMs = 0;
-  if (jitter(state.dice, 2) === 0) act(state, env);
+  if (state.isZombie) {
+    state.isZombie = false;
+    const ticket = commitOffsets(state.consumer, env, null, true);
+    const isMember = !('assigned' in state.options.to) && state.notes.holdings.size > 0;
+    if (ticket > 0 && isMember) state.options.observer.reached('sim.consumer.zombie');
+  } else if (jitter(state.dice, 2) === 0) act(state, env);
   for (const waiting of state.inbox.splice(0)) feed(state, env, waiting, out);
 }
 
@@ -194,7 +152,7 @@ function cause(state: Consuming, env: Env): void {
   const { reached } = options.observer;
   planTrouble(state, env);
   if (state.backAtMs !== NEVER) return;
-  switch (jitter(dice, 5)) {
+  switch (jitter(dice, 6)) {
     case 0:
       reached('sim.consumer.stalled');
       state.nextPollMs = env.nowMs + jitter(dice, 2 * (consumer.options.maxPollIntervalMs ?? 0));
@@ -204,7 +162,12 @@ function cause(state: Consuming, env: Env): void {
       state.frozenUntilMs = env.nowMs + jitter(dice, options.frozenMsMax);
       break;
     case 2:
+      state.isZombie = true;
+      state.frozenUntilMs = env.nowMs + sessionMsOf(state) + jitter(dice, ZOMBIE_MS_MAX);
+      break;
+    case 3:
       reached('sim.consumer.unsubscribed');
+      if ('assigned' in options.to) noteGivenUp(state.notes, options.to.assigned);
       unsubscribe(consumer, env);
       state.isBack = 'subscribe';
       state.backAtMs = env.nowMs + jitter(dice, 3_000);
@@ -228,11 +191,11 @@ function comeBack(state: Consuming, env: Env): void {
   if (state.isBack === 'anew') {
     endMember(state.notes);
     state.notes = beginMember(options.observer, options.group, options.consumer.instanceId ?? null);
-    state.consumer = newConsumer(options, state.ids, (jitter(dice, 0x7fffffff) + 1) >>> 0);
+    renew(state, (jitter(dice, 0x7fffffff) + 1) >>> 0);
     state.owed = null;
     state.lookups.clear();
   }
-  subscribe(state.consumer, env, options.to);
+  begin(state, env);
   state.nextPollMs = env.nowMs;
 }
 
@@ -275,7 +238,6 @@ function feed(state: Consuming, env: Env, input: ConsumerInput, out: Outbox): vo
 
 function take(state: Consuming, env: Env, event: ConsumerEvent): void {
   const { notes, options, consumer, dice } = state;
-  const { observer, group } = options;
   switch (event.kind) {
     case 'assigned':
       noteAssigned(notes, consumer, event.generation, event.partitions);
@@ -296,12 +258,7 @@ function take(state: Consuming, env: Env, event: ConsumerEvent): void {
     case 'offsets': {
       const askedUs = state.lookups.get(event.ticket);
       state.lookups.delete(event.ticket);
-      if (askedUs === undefined || event.error !== 0) break;
-      for (const { topic, partition, offset, error } of event.marks) {
-        if (error !== 0) continue;
-        const at = { askedUs, doneUs: observer.time.nowUs };
-        group.lookups.push({ partition: indexOf(observer, topic, partition), offset, ...at });
-      }
+      if (askedUs !== undefined) noteFound(notes, askedUs, event);
       break;
     }
     case 'error':
@@ -313,26 +270,31 @@ function take(state: Consuming, env: Env, event: ConsumerEvent): void {
 
 /**
  * A program would end, and be started again. That is no fault where, in the consumer protocol, the coordinator still
- * waits for an earlier life of a static member until its session is over. In the classic protocol the newest life takes
- * the place of all that were before it, and each instance has one process here: none is ever refused.
+ * waits for an earlier life of a static member until its session is over, or where another process of its instance has
+ * its place. In the classic protocol the newest life takes the place of all that were before it: of an instance with
+ * one process none is ever refused.
  */
 function takeFatal(
   state: Consuming,
   env: Env,
   { error, message, at }: Extract<ConsumerEvent, { kind: 'error' }>,
 ): void {
-  const { observer, group, consumer } = state.options;
-  observer.reached(`sim.consumer.fatal_${error}`);
+  const { observer, group, consumer, twin } = state.options;
+  observer.reached(`sim.consumer.fatal_${errorName(error)}`);
   const { history } = observer;
   const lives = group.lives.get(consumer.instanceId ?? '') ?? 0;
-  const isExpected = group.protocol === 'consumer' && error === ErrorCode.UNRELEASED_INSTANCE_ID && lives > 1;
+  const isWaitedFor = state.protocol === 'consumer' && error === ErrorCode.UNRELEASED_INSTANCE_ID && lives > 1;
+  const isReplaced = twin !== null && error === ErrorCode.FENCED_INSTANCE_ID;
   const where = at === null ? '' : ` of ${at.topic}-${at.partition}`;
   const sentence = `a member of ${group.groupId} was told ${error}${where} for good: ${message}`;
-  if (!isExpected) complain(history, { checker: 'consumer-failed', promise: 5, partition: -1, sentence });
-  if (state.backAtMs !== NEVER) return;
+  if (!isWaitedFor && !isReplaced) {
+    complain(history, { checker: 'consumer-failed', promise: 5, partition: -1, sentence });
+  }
+  if (state.backAtMs !== NEVER || (state.isStopped && twin === 'second')) return;
   closeConsumer(state.consumer, env, CLOSE_MS);
   state.isBack = 'anew';
-  state.backAtMs = env.nowMs + CLOSE_MS;
+  const awayMs = twin === null || state.isStopped ? 0 : jitter(state.dice, TWIN_AWAY_MS_MAX);
+  state.backAtMs = env.nowMs + CLOSE_MS + awayMs;
 }
 
 function deadlineMs(state: Consuming): number {
@@ -353,38 +315,9 @@ export function forgetMember(state: unknown): void {
   endMember((state as Consuming).notes);
 }
 
-/** What it owns and under which generation, when it has settled; null while it has not. */
-export function settledAs(
-  state: unknown,
-): { readonly generation: number; readonly partitions: readonly number[] } | null {
-  const { consumer, owed, notes, backAtMs } = state as Consuming;
-  const { grouped, rebalance, life } = consumer;
-  if (grouped === null || life !== 'open' || owed !== null || rebalance !== null || backAtMs !== NEVER) return null;
-  if (!isSettled(grouped.member)) return null;
-  return { generation: whoIs(grouped.member)?.generation ?? -1, partitions: [...notes.holdings.keys()] };
-}
-
-/** Where a member stands, for people. */
-export function standingOf(state: unknown): string {
-  const { consumer, owed, notes, backAtMs } = state as Consuming;
-  const { grouped, rebalance, life } = consumer;
-  const member = grouped?.member;
-  const phase =
-    member === undefined ? '' : member.protocol === 'classic' ? member.classic.phase : member.consumer.phase;
-  const generation = member === undefined ? -1 : (whoIs(member)?.generation ?? -1);
-  const waits = rebalance === null ? '' : ` ${rebalance.kind} ${rebalance.stage}`;
-  const what = `${life}${backAtMs === NEVER ? '' : ' away'}${waits}${owed === null ? '' : ' in a listener'}`;
-  return `member ${notes.member} ${what} ${phase} in ${generation} with ${[...notes.holdings.keys()]}`;
-}
-
-/** The group of a consuming process. */
-export function groupOfConsuming(options: unknown): GroupHistory {
-  return (options as ConsumingOptions).group;
-}
-
 /** The machine of a consuming process. */
 export const CONSUMING = asAnyMachine<Consuming, ConsumingOptions>({
-  create,
+  create: createConsuming,
   step,
   deadlineMs,
   check: ({ consumer }) => checkConsumer(consumer),

@@ -6,6 +6,8 @@ import type { TopicPartitions } from '../../core/assignors/client-shapes.ts';
 import type { ConsumerEvent } from '../../core/client/consumer-options.ts';
 import type { Consumer } from '../../core/client/consumer-state.ts';
 import { whoIs } from '../../core/client/member.ts';
+import type { ClassicMember } from '../../core/client/member-classic-state.ts';
+import type { ConsumerMember } from '../../core/client/member-consumer.ts';
 import { errorName } from '../../core/protocol/errors.ts';
 import type { GroupHistory, OffsetCommit } from '../../core/verify/group-history.ts';
 import type { Observer } from './observer.ts';
@@ -30,15 +32,17 @@ export interface MemberNotes {
   /** The heartbeat that is out, and when it was sent; 0 for none. */
   heartbeat: number;
   heartbeatUs: number;
-  /** When the last one that the coordinator has answered was sent; -1 for none. */
+  /** When the last one that the coordinator has answered was sent; -1 for none, and in the classic protocol. */
   answeredUs: number;
+  /** When a classic member was last heard by its coordinator, on its own clock. */
+  heardMs: number;
 }
 
 /** Another member; a static one by its instance id. */
 export function beginMember(observer: Observer, group: GroupHistory, instanceId: string | null): MemberNotes {
   group.members += 1;
   if (instanceId !== null) group.lives.set(instanceId, (group.lives.get(instanceId) ?? 0) + 1);
-  const common = { heartbeat: 0, heartbeatUs: 0, answeredUs: -1 };
+  const common = { heartbeat: 0, heartbeatUs: 0, answeredUs: -1, heardMs: 0 };
   return { observer, group, member: group.members, holdings: new Map(), open: [], ...common };
 }
 
@@ -76,6 +80,7 @@ export function noteAssigned(
   const { nowUs } = observer.time;
   for (const partition of indexesOf(observer, topics)) {
     if (partition < 0) continue;
+    if (observer.history.partitions[partition]?.isSlot === true) observer.reached('sim.consumer.owns_coming');
     holdings.set(partition, group.holdings.length);
     group.holdings.push({ member, partition, fromUs: nowUs, askedUs, toUs: Number.POSITIVE_INFINITY });
   }
@@ -90,6 +95,8 @@ export function noteGivenUp({ observer, group, holdings }: MemberNotes, topics: 
     if (holding === undefined) continue;
     endHolding(group, holding, observer.time.nowUs);
     holdings.delete(partition);
+    const { topic = '', isSlot } = observer.history.partitions[partition] ?? {};
+    if (isSlot === true && !observer.board.has(topic)) observer.reached('sim.consumer.gives_up_gone');
   }
 }
 
@@ -134,16 +141,40 @@ function begin(
 }
 
 function noteHeartbeat(notes: MemberNotes, { grouped }: Consumer): void {
-  if (grouped?.member.protocol !== 'consumer') return;
-  const { call, failures, epoch, isOusted } = grouped.member.consumer;
+  if (grouped === null) return;
+  if (grouped.member.protocol === 'classic')
+    noteClassicHeartbeat(notes, grouped.member.classic, grouped.coordinator.address !== null);
+  else noteConsumerHeartbeat(notes, grouped.member.consumer);
+}
+
+function noteConsumerHeartbeat(notes: MemberNotes, { call, failures, epoch, isOusted }: ConsumerMember): void {
   if (call === notes.heartbeat) return;
-  const { group, member, observer } = notes;
   if (notes.heartbeat !== 0 && failures === 0 && epoch > 0 && !isOusted) {
-    group.proofs.push({ member, sentUs: notes.heartbeatUs });
+    prove(notes);
     notes.answeredUs = notes.heartbeatUs;
   }
   notes.heartbeat = call;
-  notes.heartbeatUs = observer.time.nowUs;
+  notes.heartbeatUs = notes.observer.time.nowUs;
+}
+
+/**
+ * A heartbeat that is over was answered well where the member has just heard of its coordinator, has not lost it, and
+ * is in the generation of that heartbeat. That it has to join again is a good answer too: nothing of its is another's
+ * yet.
+ */
+function noteClassicHeartbeat(notes: MemberNotes, member: ClassicMember, hasCoordinator: boolean): void {
+  const { heartbeat, heartbeatGeneration, generation, heardMs, isOusted, phase } = member;
+  const isHeard = heardMs > notes.heardMs;
+  notes.heardMs = heardMs;
+  if (heartbeat === notes.heartbeat) return;
+  const isOurs = heartbeatGeneration === generation && generation >= 0 && !isOusted && phase !== 'failed';
+  if (notes.heartbeat !== 0 && isHeard && isOurs && hasCoordinator) prove(notes);
+  notes.heartbeat = heartbeat;
+  notes.heartbeatUs = notes.observer.time.nowUs;
+}
+
+function prove({ group, member, heartbeatUs }: MemberNotes): void {
+  group.proofs.push({ member, sentUs: heartbeatUs });
 }
 
 /** A commit has its outcome. Those that the consumer made by itself come without their ticket, in their order. */
@@ -165,5 +196,18 @@ export function noteOutcome(
     const mark = event.marks.find(({ topic, partition }) => topic === named?.topic && partition === named.partition);
     commit.doneUs = time.nowUs;
     if (mark?.error === 0) commit.outcome = 'acknowledged';
+  }
+}
+
+/** Committed offsets were read back. */
+export function noteFound(
+  { observer, group }: MemberNotes,
+  askedUs: number,
+  event: Extract<ConsumerEvent, { kind: 'offsets' }>,
+): void {
+  if (event.error !== 0) return;
+  const doneUs = observer.time.nowUs;
+  for (const { topic, partition, offset, error } of event.marks) {
+    if (error === 0) group.lookups.push({ partition: indexOf(observer, topic, partition), offset, askedUs, doneUs });
   }
 }

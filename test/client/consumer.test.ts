@@ -335,6 +335,7 @@ describe('a member that is told', () => {
   const modern = [
     [ErrorCode.FENCED_MEMBER_EPOCH, false],
     [ErrorCode.UNKNOWN_MEMBER_ID, false],
+    [ErrorCode.GROUP_ID_NOT_FOUND, false],
     [ErrorCode.NOT_COORDINATOR, false],
     [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, false],
     [ErrorCode.UNRELEASED_INSTANCE_ID, true],
@@ -354,6 +355,15 @@ describe('a member that is told', () => {
     expect(one.events.some(({ kind }) => kind === 'error')).toBe(isFatal);
     if (isFatal) expect(one.owned.size).toBe(0);
     settled(world, 2);
+  });
+
+  it('when it joins that the group is none of the consumer protocol: for good', () => {
+    const { toy, groups, one } = scene({ groupProtocol: 'consumer' }, 2);
+    groups.refusals.set(68, [ErrorCode.GROUP_ID_NOT_FOUND]);
+    act(toy, one, (c, e) => subscribe(c, e, { topics: ['t'] }));
+    run(toy, toy.nowMs + 3000);
+    expect(one.events.filter(({ kind }) => kind === 'error')).toMatchObject([{ error: 69, isFatal: true }]);
+    expect(toy.requests.filter(({ apiKey }) => apiKey === 68).length).toBe(1);
   });
 
   it('to name itself first joins with the name that it was given', () => {

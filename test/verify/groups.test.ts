@@ -13,7 +13,7 @@ import { addRead, beginSession, createHistory, type History } from '../../core/v
 const FOREVER = Number.POSITIVE_INFINITY;
 
 /** A partition whose log holds values 0 to 5, and a group without anything. */
-function scene(protocol: GroupHistory['protocol'] = 'classic'): { history: History; group: GroupHistory } {
+function scene(kind: GroupHistory['kind'] = 'classic'): { history: History; group: GroupHistory } {
   const history = createHistory([{ topic: 't', partition: 0 }]);
   const session = beginSession(history, { reader: 1, partition: 0, startedUs: 0, isFinal: true });
   for (let value = 0; value < 6; value++) {
@@ -21,7 +21,7 @@ function scene(protocol: GroupHistory['protocol'] = 'classic'): { history: Histo
     history.sends.push({ ...common, value, acks: -1, outcome: 'acknowledged', offset: value, error: 0 });
     addRead(history, session, { offset: value, value, highWatermark: 6, atUs: 900 });
   }
-  const group = createGroupHistory('g', protocol);
+  const group = createGroupHistory('g', kind);
   history.groups.push(group);
   return { history, group };
 }
@@ -59,8 +59,8 @@ function look(group: GroupHistory, offset: number, askedUs: number): void {
 }
 
 /** A member reads half, commits, and gives way to another that reads the rest. */
-function sound(protocol: GroupHistory['protocol'] = 'classic'): { history: History; group: GroupHistory } {
-  const { history, group } = scene(protocol);
+function sound(kind: GroupHistory['kind'] = 'classic'): { history: History; group: GroupHistory } {
+  const { history, group } = scene(kind);
   hand(group, own(group, 1, 1, 100, 200), [0, 1, 2], 110);
   commit(group, 3, 120);
   look(group, 3, 140);
@@ -71,7 +71,7 @@ function sound(protocol: GroupHistory['protocol'] = 'classic'): { history: Histo
 }
 
 describe('a sound history', () => {
-  it.each(['classic', 'consumer'] as const)('is found sound: %s', (protocol) => {
+  it.each(['classic', 'consumer', 'both'] as const)('is found sound: %s', (protocol) => {
     const { history, group } = sound(protocol);
     Object.assign(group, { calmUs: 300, calmMembers: 1, settledUs: 400 });
     expect(judge(history)).toEqual({ violations: [], excused: [] });
@@ -109,6 +109,83 @@ describe('one owner', () => {
     expect(found(history)).toEqual([]);
     group.proofs.push({ member: 2, sentUs: 450 });
     expect(found(history)).toEqual(['two-owners']);
+  });
+});
+
+describe('two processes of one instance', () => {
+  /** The second takes the place of the first in the same generation. */
+  function twins(): { history: History; group: GroupHistory } {
+    const { history, group } = scene();
+    hand(group, own(group, 1, 1, 100), [0, 1], 110);
+    own(group, 2, 1, 200);
+    for (const one of group.assignments) Object.assign(one, { instanceId: 'i' });
+    group.proofs.push({ member: 1, sentUs: 190 }, { member: 2, sentUs: 250 });
+    return { history, group };
+  }
+
+  it('own a partition one after the other', () => {
+    const { history, group } = twins();
+    expect(found(history)).toEqual([]);
+    group.proofs.push({ member: 1, sentUs: 210 });
+    expect(found(history)).toEqual(['two-owners']);
+  });
+
+  it('commit one after the other', () => {
+    const { history, group } = twins();
+    commit(group, 2, 190);
+    commit(group, 2, 210, { outcome: 'unknown' });
+    expect(found(history)).toEqual([]);
+    commit(group, 2, 210);
+    expect(found(history)).toEqual(['zombie-commit']);
+  });
+});
+
+describe('a partition of a topic that was made anew', () => {
+  it('may have another owner, as soon as somebody began to delete the topic', () => {
+    const { history, group } = scene('consumer');
+    history.partitions.push({ topic: 'coming', partition: 0, isSlot: true });
+    for (const [member, fromUs] of [
+      [1, 100],
+      [2, 200],
+    ] as const) {
+      group.holdings.push({ member, partition: 1, fromUs, askedUs: fromUs - 5, toUs: FOREVER });
+      group.proofs.push({ member, sentUs: 300 });
+    }
+    expect(found(history)).toEqual(['two-owners']);
+    const deletion = { topic: 'coming', action: { kind: 'delete' }, doneUs: 180, answer: { error: 0 } } as const;
+    history.operations.push({ ...deletion, startUs: 150, unsureAttempts: 0 });
+    expect(found(history)).not.toContain('two-owners');
+  });
+});
+
+describe('who is no member', () => {
+  const OUTSIDE = { member: 9, generation: -1 };
+
+  it.each(['classic', 'consumer', 'both'] as const)('commits nothing while there is one: %s', (kind) => {
+    const { history, group } = sound(kind);
+    commit(group, 1, 300, OUTSIDE);
+    expect(found(history)).toEqual([]);
+    // The member was there before, and is taken for the same one after.
+    group.proofs.push({ member: 2, sentUs: 305 });
+    expect(found(history)).toEqual([]);
+    group.proofs.push({ member: 2, sentUs: 320 });
+    expect(found(history)).toEqual(['outsider-commit']);
+  });
+
+  it('commits while the member that was there has heard that it is none', () => {
+    const { history, group } = scene();
+    hand(group, own(group, 1, 1, 100, 330), [0, 1], 110);
+    commit(group, 1, 300, OUTSIDE);
+    group.proofs.push({ member: 1, sentUs: 340 });
+    expect(found(history)).toEqual([]);
+  });
+
+  it('commits as it likes where nobody ever is one', () => {
+    const { history, group } = scene('simple');
+    hand(group, own(group, 1, -1, 100), [0, 1], 110);
+    commit(group, 1, 300, OUTSIDE);
+    group.proofs.push({ member: 1, sentUs: 340 });
+    expect(found(history)).toEqual([]);
   });
 });
 
@@ -205,8 +282,16 @@ describe('commits', () => {
 describe('records', () => {
   it('are handed out without gaps', () => {
     const { history, group } = scene();
-    hand(group, own(group, 1, 1, 100), [0, 1, 3], 110);
+    hand(group, own(group, 1, 1, 100, 120), [0, 1, 3], 110);
+    hand(group, own(group, 2, 2, 130), [2], 140);
     expect(found(history)).toEqual(['group-gap']);
+  });
+
+  it('are all handed to somebody, whatever is committed', () => {
+    const { history, group } = scene();
+    hand(group, own(group, 1, 1, 100, 120), [0, 1], 110);
+    hand(group, own(group, 2, 2, 130), [3, 4], 140);
+    expect(found(history)).toEqual(['group-skip']);
   });
 
   it('are handed out in order', () => {

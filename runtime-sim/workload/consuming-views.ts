@@ -1,0 +1,51 @@
+/** What others ask of a process that consumes: whether it has settled, where it stands. Nothing is changed here. */
+import { isSettled, whoIs } from '../../core/client/member.ts';
+import type { GroupHistory } from '../../core/verify/group-history.ts';
+import type { Consuming, ConsumingOptions } from './consuming-state.ts';
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What it owns and under which generation, when it has settled; null while it has not. */
+export function settledAs(
+  state: unknown,
+): { readonly generation: number; readonly partitions: readonly number[] } | null {
+  const { consumer, owed, notes, backAtMs } = state as Consuming;
+  const { grouped, rebalance, life } = consumer;
+  if (grouped === null || life !== 'open' || owed !== null || rebalance !== null || backAtMs !== NEVER) return null;
+  if (!isSettled(grouped.member)) return null;
+  return { generation: whoIs(grouped.member)?.generation ?? -1, partitions: [...notes.holdings.keys()] };
+}
+
+/** Where a member stands, for people. */
+export function standingOf(state: unknown): string {
+  const { consumer, owed, notes, backAtMs } = state as Consuming;
+  const { grouped, rebalance, life } = consumer;
+  const member = grouped?.member;
+  const phase =
+    member === undefined ? '' : member.protocol === 'classic' ? member.classic.phase : member.consumer.phase;
+  const generation = member === undefined ? -1 : (whoIs(member)?.generation ?? -1);
+  const waits = rebalance === null ? '' : ` ${rebalance.kind} ${rebalance.stage}`;
+  const what = `${life}${backAtMs === NEVER ? '' : ' away'}${waits}${owed === null ? '' : ' in a listener'}`;
+  const how = `${member?.protocol ?? ''} ${phase} in ${generation}`;
+  return `member ${notes.member} ${what} ${how} with ${[...notes.holdings.keys()]}`;
+}
+
+/** The group of a consuming process. */
+export function groupOfConsuming(options: unknown): GroupHistory {
+  return (options as ConsumingOptions).group;
+}
+
+/** Whether it is the one of two processes of one instance that goes when it is asked to stop. */
+export function isPassing(options: unknown): boolean {
+  return (options as ConsumingOptions).twin === 'second';
+}
+
+/** Whether it chooses its topics by an expression. */
+export function isByPattern(options: unknown): boolean {
+  return 'pattern' in (options as ConsumingOptions).to;
+}
+
+/** Whether it has ended its last consumer, for good. */
+export function hasPassed(state: unknown): boolean {
+  return (state as Consuming).consumer.life === 'closed';
+}
