@@ -24,7 +24,7 @@ import {
   leave,
   startCut,
 } from './fetcher.ts';
-import { divergingCut, type Followed, isBelowLog, raiseWatermark, WAIT_MS_MIN } from './followed.ts';
+import { divergingCut, type Followed, isBelowLog, isUnvouched, raiseWatermark, WAIT_MS_MIN } from './followed.ts';
 import { draw } from './throttle.ts';
 
 const LATEST = -1;
@@ -122,6 +122,11 @@ function takePartition(fetcher: Fetcher, env: Env, followed: Followed, answer: A
     return;
   }
   followed.retryMs = WAIT_MS_MIN;
+  if (!followed.standsDown && isUnvouched(followed, answer.logStartOffset)) {
+    env.reached('replication.unvouched');
+    startCut(fetcher, followed, answer.logStartOffset, true, sinks.events);
+    return;
+  }
   if (answer.records !== null && answer.records.length > 0) {
     if (followed.throttled !== 'no') draw(fetcher.throttle, answer.records.length, env.nowMs);
     if (!append(fetcher, env, followed, answer.records, sinks.out)) return;

@@ -242,6 +242,7 @@ export function cutFollowed(fetcher: Fetcher, env: Env, followed: Followed, offs
   }
   followed.highWatermark = Math.min(followed.highWatermark, offset);
   followed.leaderHighWatermark = -1;
+  followed.leaderStart = -1;
   followed.stage = 'cutting';
   if (followed.isReset) resetTo(followed.log, env, offset, out);
   else if (truncateTo(followed.log, env, offset, out)) beReady(fetcher, followed);

@@ -30,7 +30,7 @@ export interface Followed {
   highWatermark: number;
   /** What the leader has said last; it may lie above what is synced here. */
   leaderHighWatermark: number;
-  /** Where the leader's log begins, as it has said last; -1 before. */
+  /** Where the leader's log begins, as it has said last; -1 before it has vouched for this log (`isUnvouched`). */
   leaderStart: number;
   /** The start that the owner is writing down; -1 for none. */
   wantedStart: number;
@@ -134,6 +134,15 @@ export function raiseWatermark(followed: Followed): boolean {
   if (reached <= followed.highWatermark) return false;
   followed.highWatermark = reached;
   return true;
+}
+
+/**
+ * Whether the leader's first answer under an epoch, of a log that begins at `start`, vouches for none of this one: all
+ * of it lies below, where the leader knows no epochs any more, so that nothing says whether it went the same way. It is
+ * to begin anew there before the leader's watermark is believed, or readers would see it until it is deleted.
+ */
+export function isUnvouched({ log, leaderStart }: Followed, start: number): boolean {
+  return leaderStart < 0 && log.start < log.end && log.end <= start;
 }
 
 /**

@@ -265,6 +265,20 @@ describe('an answer', () => {
     expect(lookUp()).toMatchObject([{ kind: 'lower', followed: mine, offset: 0 }]);
   });
 
+  it('of a leader that begins where a log ends, and cannot vouch for it, has that log begin anew', () => {
+    const [mine, other] = followed as [Followed, Followed];
+    take(one(), [answerOf(0, { records: batch(0) }), answerOf(1, { records: batch(0) })]);
+    synced(mine);
+    synced(other);
+    const deleted = { highWatermark: 10, logStartOffset: 1 };
+    const vouched = take(one(), [answerOf(1, deleted)]);
+    expect(vouched).toMatchObject([{ kind: 'watermark' }, { kind: 'start', followed: other, offset: 1 }]);
+    followEpoch(fetcher, mine, 5);
+    const answer = answerOf(0, { ...deleted, records: batch(1, 5) });
+    expect(take(one(), [answer])).toEqual([{ kind: 'lower', followed: mine, offset: 1, isReset: true }]);
+    expect([mine.stage, mine.log.end, mine.highWatermark]).toEqual(['lowering', 1, 0]);
+  });
+
   it('that is an error concerns its partition only, which is tried again soon', () => {
     take(one(), [answerOf(0, { errorCode: ErrorCode.UNKNOWN_LEADER_EPOCH }), answerOf(1, { records: batch(0) })]);
     expect(followed.map(({ stage }) => stage)).toEqual(['waiting', 'syncing']);
