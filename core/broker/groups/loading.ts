@@ -29,10 +29,11 @@ import { journalOf, recordBytesMaxOf } from './journal.ts';
 import type { Awaiting, GroupHost, Load } from './state.ts';
 import { type Portion, portionOf, takeIn } from './unpack.ts';
 
-/** Bytes of the log that are read at a time, but for a single batch that is larger. */
-const LOAD_BYTES = 1024 * 1024;
-/** Records that one step takes in: a few milliseconds of work. */
-const LOAD_RECORDS = 4_000;
+/** Records that a step takes in, the first ones fewer: a few milliseconds of work, of code not compiled yet too. */
+const PACE_MIN = 250;
+const PACE_MAX = 2_000;
+/** Bytes of the log that are read at a time for each of them, but for a single batch that is larger. */
+const RECORD_BYTES = 256;
 /** Hosts that read at one time. */
 const LOADS_MAX = 2;
 /** A log that has too many readers is asked again after this, ms. */
@@ -53,6 +54,7 @@ export function beginLoading(node: Node, env: Env, host: GroupHost, out: Outbox)
     startedMs: env.nowMs,
     recordsCount: 0,
     hasTurn: false,
+    pace: PACE_MIN,
   };
   beginLoad(host.coordinator, GROUP_MACHINE);
   if (log.start >= log.end) {
@@ -98,7 +100,7 @@ export function advanceLoad(node: Node, env: Env, host: GroupHost, out: Outbox):
   } else {
     const { log } = partition;
     const offset = Math.max(load.next, log.start);
-    const request = { offset, sizeBytesMax: LOAD_BYTES, upTo: load.end, minOne: true };
+    const request = { offset, sizeBytesMax: load.pace * RECORD_BYTES, upTo: load.end, minOne: true };
     takeOutcome(node, env, host, load, readLog(log, env, request, out), out);
   }
 }
@@ -143,7 +145,8 @@ function takeSome(env: Env, host: GroupHost, load: Load, portion: Portion): stri
     problem ??= loadEntries(coordinator, GROUP_MACHINE, [entry], place, false, []);
   };
   try {
-    const { count, place } = takeIn(portion, env.codecs, LOAD_RECORDS, { state, other });
+    const { count, place } = takeIn(portion, env.codecs, load.pace, { state, other });
+    load.pace = Math.min(Math.ceil(load.pace * 1.25), PACE_MAX);
     load.recordsCount += count;
     if (portion.at === portion.bytes.length) load.portion = null;
     if (place === null || problem !== null) return problem;

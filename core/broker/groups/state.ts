@@ -66,6 +66,8 @@ export interface Load {
   recordsCount: number;
   /** It counts in `Groups.loadingCount`. */
   hasTurn: boolean;
+  /** Records that the next step takes in; ascends. */
+  pace: number;
 }
 
 /** The coordinator of the groups in one partition. */
