@@ -36,8 +36,8 @@ export function addGroups(world: World, observer: Observer, plan: Plan, fromUs: 
     const stage: Stage = { world, observer, plan, group, history };
     group.members.forEach((member, at) => {
       const atUs = fromUs + 35_000 + at * 150_000;
-      addMember(stage, member, at, member.hasTwin ? 'first' : null, atUs);
-      if (member.hasTwin) addMember(stage, member, at, 'second', atUs + TWIN_AFTER_US);
+      addMember(stage, member, at, false, atUs);
+      if (member.hasTwin) addMember(stage, member, at, true, atUs + TWIN_AFTER_US);
     });
     if (group.storeEveryMs !== null) addStorer(stage, group.storeEveryMs, fromUs);
   });
@@ -52,22 +52,25 @@ function wantedOf({ plan, group }: Stage, { isByPattern }: MemberPlan): Wanted {
   return isByPattern ? { pattern: PATTERN } : { topics: [TOPIC] };
 }
 
-function addMember(stage: Stage, member: MemberPlan, at: number, twin: ConsumingOptions['twin'], atUs: number): void {
+/** Adds a process that is a member; the second one of its instance leaves its place to the first in the end. */
+function addMember(stage: Stage, member: MemberPlan, at: number, isSecond: boolean, atUs: number): void {
   const { world, observer, plan, group, history } = stage;
   const name = `${history.groupId}-${at + 1}`;
-  const clientId = twin === 'second' ? `${name}-twin` : name;
+  const clientId = isSecond ? `${name}-twin` : name;
   const { kind, assignors } = group;
   const options: ConsumingOptions = {
     observer,
     group: history,
     protocols: kind === 'both' ? ['classic', 'consumer'] : kind === 'consumer' ? ['consumer'] : ['classic'],
+    lastProtocol: group.lastProtocol,
     to: wantedOf(stage, member),
     commits: member.commits,
     pollEveryMs: member.pollEveryMs,
     troubleEveryMs: member.troubleEveryMs,
     frozenMsMax: FROZEN_MS_MAX,
     sessionMs: CONSUMER_SESSION_MS,
-    twin,
+    hasTwin: member.hasTwin,
+    isPassing: isSecond || member.isPassing,
     consumer: {
       ...commonOf(plan, history, clientId, at),
       instanceId: member.isStatic ? name : null,

@@ -21,7 +21,7 @@ import { inputAt, tellLine } from './world.ts';
 
 /** Members are up again at the latest so long after the last crash. */
 const UP_MAX_MS = 10_000;
-/** Whoever makes and deletes topics, and stores offsets, has done at the latest so long after he was asked to end. */
+/** Whoever makes topics, stores offsets or goes has done at the latest so long after he was asked to end. */
 const DONE_MAX_MS = 20_000;
 /** Nothing may change so long after all have settled. */
 const REST_MS = 2_000;

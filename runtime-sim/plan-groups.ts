@@ -32,10 +32,18 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
   const isStored = below(dice, SITE.plan, entity, 100) < range.storedPercent;
   // Who turns from one protocol to the other has enough to do with itself.
   const twinPercent = kind === 'both' ? 0 : range.twinPercent;
-  const drawn = Array.from({ length: members }, (_, member) => {
-    return drawMember(dice, entity + 1 + member, range.troubleEveryMs, twinPercent);
+  const hasPassing = members > 1 && below(dice, SITE.plan, entity, 100) < range.passingPercent;
+  const drawn = Array.from({ length: members }, (_, at) => {
+    const member = drawMember(dice, entity + 1 + at, range.troubleEveryMs, twinPercent);
+    return { ...member, isPassing: hasPassing && at === members - 1 };
   });
-  return { kind, assignors, members: drawn, storeEveryMs: isStored ? drawPace(dice, entity) : null };
+  return {
+    kind,
+    lastProtocol: protocol,
+    assignors,
+    members: drawn,
+    storeEveryMs: isStored ? drawPace(dice, entity) : null,
+  };
 }
 
 function drawSimple(dice: Dice, entity: number, { troubleEveryMs }: GroupsRange): GroupPlan {
@@ -43,7 +51,7 @@ function drawSimple(dice: Dice, entity: number, { troubleEveryMs }: GroupsRange)
   const alone = { ...drawn, isStatic: false, isByPattern: false };
   const isStored = chance(dice, SITE.plan, entity, 500_000);
   const storeEveryMs = isStored ? drawPace(dice, entity) : null;
-  return { kind: 'simple', assignors: ['range'], members: [alone], storeEveryMs };
+  return { kind: 'simple', lastProtocol: 'classic', assignors: ['range'], members: [alone], storeEveryMs };
 }
 
 function drawPace(dice: Dice, entity: number): number {
@@ -69,5 +77,6 @@ function drawMember(
     troubleEveryMs: between(dice, SITE.plan, entity, troubleEveryMs[0], troubleEveryMs[1]),
     serverAssignor: pick(dice, SITE.plan, entity, ['uniform', 'range', null]),
     hasTwin: isStatic && below(dice, SITE.plan, entity, 100) < twinPercent,
+    isPassing: false,
   };
 }

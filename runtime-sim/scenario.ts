@@ -157,6 +157,8 @@ export interface GroupsRange {
   readonly storedPercent: number;
   /** In a hundred static members, how many are two processes of one instance. */
   readonly twinPercent: number;
+  /** In a hundred groups of several members, from how many one goes for good before the others are to settle. */
+  readonly passingPercent: number;
   /** Of each group. */
   readonly members: Range;
   /** Between two troubles that a member makes by itself, on average, ms: it stalls, stands still, leaves. */
@@ -238,6 +240,8 @@ export interface ProducerPlan {
 /** A group as a seed drew it. */
 export interface GroupPlan {
   readonly kind: GroupKind;
+  /** Of this protocol are those of its members that stay in the end. */
+  readonly lastProtocol: 'classic' | 'consumer';
   readonly members: readonly MemberPlan[];
   /** Between two attempts to store offsets by somebody who is no member, on average; null for nobody. */
   readonly storeEveryMs: number | null;
@@ -250,6 +254,8 @@ export interface MemberPlan {
   readonly isStatic: boolean;
   /** Another process has the same instance id. */
   readonly hasTwin: boolean;
+  /** It leaves for good before the others are to settle. */
+  readonly isPassing: boolean;
   readonly isAuto: boolean;
   readonly commits: 'sync' | 'async' | 'none';
   /** It subscribes by an expression. */

@@ -108,7 +108,8 @@ export const SOME_GROUPS: GroupsRange = {
   simple: [0, 1],
   bothPercent: 30,
   storedPercent: 50,
-  twinPercent: 35,
+  twinPercent: 60,
+  passingPercent: 40,
   members: [1, 4],
   troubleEveryMs: [2_000, 15_000],
 };

@@ -15,6 +15,8 @@ export interface Holding {
   readonly askedUs: number;
   /** When it ended for the member itself; Infinity while it lasts. */
   toUs: number;
+  /** It was given up in good order, by a member that commits by itself what it was handed until then. */
+  isCommitted?: true;
 }
 
 /** A member was told what it owns: all of it, under this generation or member epoch. */

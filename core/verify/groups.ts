@@ -1,12 +1,13 @@
 /**
- * Judges what members of groups did and saw (`group-history.ts`): promise 5, and what it rests on. Each checker is a
- * pure function from a history, and what is known of its partitions, to what it found wrong.
+ * Judges what members of groups owned and were handed (`group-history.ts`): promise 5, and what it rests on; what was
+ * committed is judged in `group-commits.ts`. Each checker is a pure function from a history, and what is known of its
+ * partitions, to what it found wrong.
  *
  * Nothing is held against a member that the coordinator may have given up: whoever stood still for longer than its
  * session goes on believing that it owns what is another's already, until it hears of it. What counts is what the
  * coordinator has acknowledged, by when that was asked.
  */
-import type { Assignment, GroupHistory, Holding, OffsetCommit, OffsetLookup } from './group-history.ts';
+import type { Assignment, GroupHistory, Holding, OffsetCommit } from './group-history.ts';
 import { type Complaint, type History, partitionText, report } from './history.ts';
 
 /** What is known of the partitions. */
@@ -94,7 +95,7 @@ function findTwoAtOnce(history: History, { groupId, holdings, proofs }: GroupHis
  * Whether the topic may have been deleted and made anew by then. Who owns a partition of the one need not own it of the
  * other, and hears of the change only when its coordinator has.
  */
-function mayBeAnother({ partitions, operations }: History, partition: number, untilUs: number): boolean {
+export function mayBeAnother({ partitions, operations }: History, partition: number, untilUs: number): boolean {
   const named = partitions[partition];
   if (named?.isSlot !== true) return false;
   return operations.some(({ topic, action, startUs }) => {
@@ -102,7 +103,8 @@ function mayBeAnother({ partitions, operations }: History, partition: number, un
   });
 }
 
-function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[]> {
+/** Holdings by the partition that they are of, in their order. */
+export function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[]> {
   const byPartition = new Map<number, Holding[]>();
   for (const holding of holdings) {
     const list = byPartition.get(holding.partition) ?? [];
@@ -110,136 +112,6 @@ function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[
     list.push(holding);
   }
   return byPartition;
-}
-
-/** Promise 5. Nobody of an earlier generation commits where a later one has begun, nor for what is another's since. */
-export function findZombieCommits({ history }: GroupFacts): Found {
-  const found: Found = [];
-  for (const { groupId, kind, assignments, commits, holdings } of history.groups) {
-    const byPartition = holdingsByPartition(holdings);
-    for (const commit of commits) {
-      const { member, partition, outcome, generation, offset } = commit;
-      if (outcome !== 'acknowledged' || generation < 0) continue;
-      const who = `member ${member} of ${groupId} committed ${offset} for ${partitionText(history, partition)}`;
-      if (kind === 'classic') {
-        const later = successor(assignments, commit);
-        if (later === undefined) continue;
-        const whose = `after member ${later.member} had come to own something in ${later.generation}`;
-        report(found, 'zombie-commit', 5, partition, `${who} in generation ${generation} ${whose}`);
-      } else if (!mayBeAnother(history, partition, commit.lastSentUs)) {
-        const later = nextOwner(byPartition.get(partition) ?? [], commit);
-        if (later === undefined) continue;
-        const sentence = `${who}, which member ${later.member} had come to own at ${later.fromUs} us`;
-        report(found, 'zombie-commit', 5, partition, sentence);
-      }
-    }
-  }
-  return found;
-}
-
-/** Who is in a later generation, or was given the committer's own place in this one, before the commit was sent. */
-function successor(
-  assignments: readonly Assignment[],
-  { member, generation, lastSentUs }: OffsetCommit,
-): Assignment | undefined {
-  let own: Assignment | undefined;
-  for (const one of assignments) if (one.member === member && one.atUs <= lastSentUs) own = one;
-  const isInPlace = (one: Assignment): boolean => {
-    if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
-    return own !== undefined && one.instanceId === own.instanceId && one.atUs > own.atUs;
-  };
-  return assignments.find((one) => one.atUs < lastSentUs && (one.generation > generation || isInPlace(one)));
-}
-
-/** Who came to own the partition after the committing member had, and before the commit was sent. */
-function nextOwner(holdings: readonly Holding[], { member, lastSentUs }: OffsetCommit): Holding | undefined {
-  let ownUs = Number.POSITIVE_INFINITY;
-  for (const one of holdings) if (one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
-  return holdings.find((one) => one.member !== member && one.askedUs > ownUs && one.fromUs < lastSentUs);
-}
-
-/**
- * Promise 5. Who is no member commits only while the group has none: not where one was a member before that was asked,
- * and was taken for the same one after it was answered, and has not heard otherwise in between.
- */
-export function findOutsiderCommits({ history }: GroupFacts): Found {
-  const found: Found = [];
-  for (const { groupId, kind, commits, holdings, proofs } of history.groups) {
-    if (kind === 'simple') continue;
-    const ofMembers = commits.filter(({ outcome, generation }) => outcome === 'acknowledged' && generation >= 0);
-    const heard = [...proofs, ...ofMembers.map(({ member, lastSentUs }) => ({ member, sentUs: lastSentUs }))];
-    for (const { outcome, generation, partition, offset, sentUs, doneUs } of commits) {
-      if (outcome !== 'acknowledged' || generation >= 0) continue;
-      const isThere = (one: Holding): boolean => {
-        if (one.fromUs >= sentUs || one.toUs <= doneUs) return false;
-        return heard.some((proof) => proof.member === one.member && proof.sentUs > doneUs && proof.sentUs < one.toUs);
-      };
-      const member = holdings.find(isThere);
-      if (member === undefined) continue;
-      const what = `${offset} was stored for ${partitionText(history, partition)} of ${groupId} at ${doneUs} us`;
-      const sentence = `${what} by somebody who is no member, while member ${member.member} was one`;
-      report(found, 'outsider-commit', 5, partition, sentence);
-    }
-  }
-  return found;
-}
-
-/** A committed offset is what was committed last: it is never lost, and goes back only where a client says so. */
-export function findOffsetRegressions({ history }: GroupFacts): Found {
-  const found: Found = [];
-  for (const { groupId, commits, lookups } of history.groups) {
-    const partitions = new Set(lookups.map(({ partition }) => partition));
-    for (const partition of partitions) {
-      const ofPartition = commits.filter((one) => one.partition === partition);
-      const seen: OffsetLookup[] = [];
-      for (const lookup of lookups) {
-        if (lookup.partition !== partition) continue;
-        const problem = judgeLookup(history, ofPartition, seen, lookup);
-        seen.push(lookup);
-        const where = `${partitionText(history, partition)} of ${groupId}`;
-        if (problem !== null) report(found, 'offset-regression', 5, partition, `for ${where} ${problem}`);
-      }
-    }
-  }
-  return found;
-}
-
-/** When a commit can have taken effect at the latest. What was sent more than once may come late, until all is calm. */
-function latestUs({ calmUs }: History, { outcome, isRepeated, doneUs }: OffsetCommit): number {
-  if (outcome === 'acknowledged' && !isRepeated) return doneUs;
-  return calmUs < 0 ? Number.POSITIVE_INFINITY : Math.max(calmUs, doneUs);
-}
-
-function judgeLookup(
-  history: History,
-  commits: readonly OffsetCommit[],
-  before: readonly OffsetLookup[],
-  { offset, askedUs, doneUs }: OffsetLookup,
-): string | null {
-  let newest: OffsetCommit | null = null;
-  for (const commit of commits) {
-    if (commit.outcome !== 'acknowledged' || commit.doneUs >= askedUs) continue;
-    if (newest === null || commit.lastSentUs > newest.lastSentUs) newest = commit;
-  }
-  if (offset < 0) {
-    return newest === null ? null : `nothing was committed at ${askedUs} us, after ${newest.offset} was acknowledged`;
-  }
-  let lastUs = Number.NEGATIVE_INFINITY;
-  for (const commit of commits) {
-    if (commit.offset !== offset || commit.sentUs > doneUs) continue;
-    lastUs = Math.max(lastUs, latestUs(history, commit));
-  }
-  if (lastUs === Number.NEGATIVE_INFINITY) return `${offset} was found at ${doneUs} us, which nobody had committed`;
-  if (newest !== null && newest.lastSentUs > lastUs) {
-    return `${offset} was found at ${askedUs} us, after ${newest.offset} had taken its place`;
-  }
-  for (const other of before) {
-    if (other.offset <= offset || other.doneUs >= askedUs) continue;
-    let firstUs = Number.POSITIVE_INFINITY;
-    for (const commit of commits) if (commit.offset === other.offset) firstUs = Math.min(firstUs, commit.sentUs);
-    if (firstUs > lastUs) return `${offset} was found at ${askedUs} us, after ${other.offset} had been found`;
-  }
-  return null;
 }
 
 /**

@@ -29,6 +29,8 @@ export interface ConsumingOptions {
   readonly consumer: Omit<ConsumerOptions, 'ids' | 'seed' | 'memberId' | 'groupProtocol'>;
   /** Each of its consumers is of one of these. */
   readonly protocols: readonly [GroupProtocol, ...GroupProtocol[]];
+  /** And its last one of this. */
+  readonly lastProtocol: GroupProtocol;
   readonly to: Wanted;
   /** How it commits, beside what the consumer does by itself. */
   readonly commits: 'sync' | 'async' | 'none';
@@ -40,8 +42,10 @@ export interface ConsumingOptions {
   readonly frozenMsMax: number;
   /** After so long without a word a member of the consumer protocol is given up; of the other one it says so itself. */
   readonly sessionMs: number;
-  /** Two processes have its instance id: the first stays for good, the second goes when it is asked to stop. */
-  readonly twin: 'first' | 'second' | null;
+  /** Two processes have its instance id. */
+  readonly hasTwin: boolean;
+  /** It goes for good when it is asked to stop. */
+  readonly isPassing: boolean;
 }
 
 /** What a listener was told and has not called off. */
@@ -76,6 +80,8 @@ export interface Consuming {
   /** Questions for committed offsets, with when they were asked. */
   readonly lookups: Map<number, number>;
   isStopped: boolean;
+  /** When it goes for good; Infinity for never. */
+  passAtMs: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -102,6 +108,7 @@ export function createConsuming(options: ConsumingOptions): Consuming {
     owed: null,
     lookups: new Map(),
     isStopped: false,
+    passAtMs: NEVER,
   };
 }
 
@@ -109,7 +116,8 @@ export function createConsuming(options: ConsumingOptions): Consuming {
 export function renew(state: Consuming, seed: number): void {
   const { options, dice, protocol: before } = state;
   const { protocols, observer } = options;
-  state.protocol = protocols[jitter(dice, protocols.length)] ?? before;
+  const drawn = protocols[jitter(dice, protocols.length)] ?? before;
+  state.protocol = state.isStopped ? options.lastProtocol : drawn;
   if (state.protocol !== before) observer.reached(`sim.consumer.turned_${state.protocol}`);
   state.consumer = newConsumer(options, state.protocol, state.ids, seed);
 }

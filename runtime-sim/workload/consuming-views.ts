@@ -35,9 +35,9 @@ export function groupOfConsuming(options: unknown): GroupHistory {
   return (options as ConsumingOptions).group;
 }
 
-/** Whether it is the one of two processes of one instance that goes when it is asked to stop. */
+/** Whether it goes for good when it is asked to stop. */
 export function isPassing(options: unknown): boolean {
-  return (options as ConsumingOptions).twin === 'second';
+  return (options as ConsumingOptions).isPassing;
 }
 
 /** Whether it chooses its topics by an expression. */
@@ -47,5 +47,6 @@ export function isByPattern(options: unknown): boolean {
 
 /** Whether it has ended its last consumer, for good. */
 export function hasPassed(state: unknown): boolean {
-  return (state as Consuming).consumer.life === 'closed';
+  const { consumer, backAtMs, passAtMs } = state as Consuming;
+  return consumer.life === 'closed' && backAtMs === NEVER && passAtMs === NEVER;
 }

@@ -8,8 +8,8 @@
  * unsubscribing or closing, and comes back, perhaps with the other protocol. A crash forgets the consumer; its next
  * life is another member, or the same again if it is a static one.
  *
- * Asked to stop it does none of that any more, and goes on as a member; the second of two processes of one instance
- * goes. A listener may take its time: what it was told is called off a little later.
+ * Asked to stop it does none of that any more, and goes on as a member; or it is one of those that go then, for good.
+ * A listener may take its time: what it was told is called off a little later.
  */
 import {
   checkConsumer,
@@ -22,6 +22,7 @@ import { askCommittedOffsets, commitOffsets } from '../../core/client/consumer-o
 import type { ConsumerEvent, ConsumerInput } from '../../core/client/consumer-options.ts';
 import { ackRebalance } from '../../core/client/consumer-rebalance.ts';
 import { assignPartitions, subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
+import { whoIs } from '../../core/client/member.ts';
 import { createIds } from '../../core/lib/ids.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode, errorName } from '../../core/protocol/errors.ts';
@@ -47,6 +48,8 @@ const LISTENER_MS_MAX = 60;
 const LOOKUP_EVERY_MS = 900;
 const CLOSE_MS = 2_000;
 const CLOSING_LOOK_MS = 20;
+/** Whoever goes for good goes so late at most, beside the time that others take to come back. */
+const PASSING_MS_MAX = 4_000;
 /** A zombie comes back at the latest so long after its session is over. */
 const ZOMBIE_MS_MAX = 3_000;
 /** Of two processes of one instance the one that was refused stays away for so long at most. */
@@ -71,7 +74,8 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
       state.nextTroubleMs = NEVER;
       state.nextPollMs = Math.min(state.nextPollMs, env.nowMs + state.options.pollEveryMs);
       if (state.backAtMs !== NEVER) state.backAtMs = Math.min(state.backAtMs, env.nowMs);
-      if (state.options.twin === 'second') pass(state, env);
+      if (state.options.isPassing) state.passAtMs = env.nowMs + CLOSE_MS + jitter(state.dice, PASSING_MS_MAX);
+      else if (state.protocol !== state.options.lastProtocol) turn(state, env);
       return;
     case 'wake':
     case 'connected':
@@ -106,8 +110,16 @@ function begin(state: Consuming, env: Env): void {
   noteAssigned(notes, consumer, -1, to.assigned);
 }
 
-/** It goes for good, and leaves its place to the other process of its instance. */
+/** Its group is to end in the other protocol: it leaves, and comes back with that. */
+function turn(state: Consuming, env: Env): void {
+  closeConsumer(state.consumer, env, CLOSE_MS);
+  state.isBack = 'anew';
+  state.backAtMs = env.nowMs + CLOSE_MS;
+}
+
+/** It goes for good, and leaves what it has to the others; its place, where that has two processes, to the other. */
 function pass(state: Consuming, env: Env): void {
+  state.passAtMs = NEVER;
   state.backAtMs = NEVER;
   state.nextPollMs = NEVER;
   state.nextLookupMs = NEVER;
@@ -129,6 +141,7 @@ function thaw(state: Consuming, env: Env, out: Outbox): void {
 /** All that it does of its own accord. */
 function act(state: Consuming, env: Env): void {
   const { consumer, owed } = state;
+  if (env.nowMs >= state.passAtMs) pass(state, env);
   if (env.nowMs >= state.backAtMs) comeBack(state, env);
   if (env.nowMs >= state.nextTroubleMs) cause(state, env);
   if (owed !== null && owed.ticket === 0 && env.nowMs >= owed.atMs) {
@@ -207,6 +220,7 @@ function poll(state: Consuming, env: Env): void {
   // Whoever is in a listener, as a thread would be, does not poll.
   if (state.owed !== null) return;
   const batches = pollConsumer(consumer, env, POLL_BYTES);
+  if (batches.length > 0) judgeMembership(state);
   for (const { topic, partition, bytes, fromOffset } of batches) {
     const index = indexOf(observer, topic, partition);
     const holding = state.notes.holdings.get(index) ?? -1;
@@ -216,6 +230,16 @@ function poll(state: Consuming, env: Env): void {
     }
   }
   if (options.commits !== 'none' && batches.length > 0) commitOffsets(consumer, env, null, options.commits === 'sync');
+}
+
+/** Who knows that it is no member any more, and has nothing else to tell its owner first, hands out nothing. */
+function judgeMembership({ consumer, options }: Consuming): void {
+  const { grouped, rebalance } = consumer;
+  if (grouped === null || rebalance !== null || 'assigned' in options.to || whoIs(grouped.member) !== null) return;
+  const { group, observer } = options;
+  const what = `handed records at ${observer.time.nowUs} us, and knew that it is none`;
+  const sentence = `a member of ${group.groupId} was ${what}`;
+  complain(observer.history, { checker: 'group-late-delivery', promise: 5, partition: -1, sentence });
 }
 
 function lookUp(state: Consuming, env: Env): void {
@@ -245,7 +269,7 @@ function take(state: Consuming, env: Env, event: ConsumerEvent): void {
       break;
     case 'revoked':
     case 'lost': {
-      noteGivenUp(notes, event.partitions);
+      noteGivenUp(notes, event.partitions, event.kind === 'revoked' && options.consumer.autoCommit === true);
       const isCommitted = event.kind === 'revoked' && options.commits === 'sync';
       const ticket = isCommitted ? commitOffsets(consumer, env, null, true) : 0;
       state.owed = { rebalance: event.rebalance, atMs: env.nowMs + jitter(dice, LISTENER_MS_MAX), ticket };
@@ -279,21 +303,21 @@ function takeFatal(
   env: Env,
   { error, message, at }: Extract<ConsumerEvent, { kind: 'error' }>,
 ): void {
-  const { observer, group, consumer, twin } = state.options;
+  const { observer, group, consumer, hasTwin, isPassing } = state.options;
   observer.reached(`sim.consumer.fatal_${errorName(error)}`);
   const { history } = observer;
   const lives = group.lives.get(consumer.instanceId ?? '') ?? 0;
   const isWaitedFor = state.protocol === 'consumer' && error === ErrorCode.UNRELEASED_INSTANCE_ID && lives > 1;
-  const isReplaced = twin !== null && error === ErrorCode.FENCED_INSTANCE_ID;
+  const isReplaced = hasTwin && error === ErrorCode.FENCED_INSTANCE_ID;
   const where = at === null ? '' : ` of ${at.topic}-${at.partition}`;
   const sentence = `a member of ${group.groupId} was told ${error}${where} for good: ${message}`;
   if (!isWaitedFor && !isReplaced) {
     complain(history, { checker: 'consumer-failed', promise: 5, partition: -1, sentence });
   }
-  if (state.backAtMs !== NEVER || (state.isStopped && twin === 'second')) return;
+  if (state.backAtMs !== NEVER || (state.isStopped && isPassing && state.passAtMs === NEVER)) return;
   closeConsumer(state.consumer, env, CLOSE_MS);
   state.isBack = 'anew';
-  const awayMs = twin === null || state.isStopped ? 0 : jitter(state.dice, TWIN_AWAY_MS_MAX);
+  const awayMs = !hasTwin || state.isStopped ? 0 : jitter(state.dice, TWIN_AWAY_MS_MAX);
   state.backAtMs = env.nowMs + CLOSE_MS + awayMs;
 }
 
@@ -304,6 +328,7 @@ function deadlineMs(state: Consuming): number {
     state.nextTroubleMs,
     state.nextLookupMs,
     state.backAtMs,
+    state.passAtMs,
     owed !== null && owed.ticket === 0 ? owed.atMs : NEVER,
     consumerDeadlineMs(state.consumer),
   );

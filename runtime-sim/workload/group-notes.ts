@@ -53,9 +53,11 @@ export function endMember({ observer, group, holdings, open }: MemberNotes): voi
   open.length = 0;
 }
 
-function endHolding({ holdings }: GroupHistory, index: number, nowUs: number): void {
+function endHolding({ holdings }: GroupHistory, index: number, nowUs: number, isCommitted = false): void {
   const holding = holdings[index];
-  if (holding !== undefined) holding.toUs = nowUs;
+  if (holding === undefined) return;
+  holding.toUs = nowUs;
+  if (isCommitted) holding.isCommitted = true;
 }
 
 /** The index of a partition in the history; -1 for one that is not there. */
@@ -88,12 +90,16 @@ export function noteAssigned(
   group.assignments.push({ member, instanceId, generation, atUs: nowUs, partitions: [...holdings.keys()] });
 }
 
-/** It was told to give these up, or that they are lost. */
-export function noteGivenUp({ observer, group, holdings }: MemberNotes, topics: readonly TopicPartitions[]): void {
+/** It was told to give these up, or that they are lost; `isCommitted`: what it was handed of them is committed. */
+export function noteGivenUp(
+  { observer, group, holdings }: MemberNotes,
+  topics: readonly TopicPartitions[],
+  isCommitted = false,
+): void {
   for (const partition of indexesOf(observer, topics)) {
     const holding = holdings.get(partition);
     if (holding === undefined) continue;
-    endHolding(group, holding, observer.time.nowUs);
+    endHolding(group, holding, observer.time.nowUs, isCommitted);
     holdings.delete(partition);
     const { topic = '', isSlot } = observer.history.partitions[partition] ?? {};
     if (isSlot === true && !observer.board.has(topic)) observer.reached('sim.consumer.gives_up_gone');

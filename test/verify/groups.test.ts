@@ -261,6 +261,30 @@ describe('commits', () => {
     expect(found(history)).toEqual(['offset-regression']);
   });
 
+  it.each(['classic', 'consumer'] as const)('come late only while nobody else has come: %s', (kind) => {
+    const { history, group } = sound(kind);
+    // An attempt of the first member of which nobody heard; the second has come to own the partition since.
+    commit(group, 2, 130, { outcome: 'unknown', doneUs: FOREVER });
+    look(group, 2, 205);
+    expect(found(history)).toEqual([]);
+    look(group, 2, 260);
+    expect(found(history)).toEqual(['offset-regression']);
+  });
+
+  it('of who gives a partition up in good order are of all that it was handed', () => {
+    const { history, group } = scene();
+    const first = own(group, 1, 1, 100, 150);
+    hand(group, first, [0, 1, 2], 110);
+    commit(group, 2, 120);
+    hand(group, own(group, 2, 2, 160), [2, 3], 170);
+    // Who fails, or does not commit by itself, leaves some to be handed out once more.
+    expect(found(history)).toEqual([]);
+    Object.assign(group.holdings[first] ?? {}, { isCommitted: true });
+    expect(found(history)).toEqual(['group-uncommitted']);
+    commit(group, 3, 140, { outcome: 'unknown' });
+    expect(found(history)).toEqual([]);
+  });
+
   it('are of what somebody committed', () => {
     const { history, group } = sound();
     look(group, 5, 260);

@@ -1,0 +1,200 @@
+/**
+ * Judges which offsets were committed for groups (`group-history.ts`), by whom, and whether they stay. As in
+ * `groups.ts` nothing is held against a member that was given up and has not heard of it: what counts is what was
+ * acknowledged.
+ */
+import type { Assignment, GroupHistory, Holding, OffsetCommit, OffsetLookup } from './group-history.ts';
+import { type GroupFacts, holdingsByPartition, mayBeAnother } from './groups.ts';
+import { type Complaint, type History, partitionText, report } from './history.ts';
+
+type Found = Complaint[];
+
+/** Promise 5. Nobody of an earlier generation commits where a later one has begun, nor for what is another's since. */
+export function findZombieCommits({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, kind, assignments, commits, holdings } of history.groups) {
+    const byPartition = holdingsByPartition(holdings);
+    for (const commit of commits) {
+      const { member, partition, outcome, generation, offset } = commit;
+      if (outcome !== 'acknowledged' || generation < 0) continue;
+      const who = `member ${member} of ${groupId} committed ${offset} for ${partitionText(history, partition)}`;
+      if (kind === 'classic') {
+        const later = successor(assignments, commit);
+        if (later === undefined) continue;
+        const whose = `after member ${later.member} had come to own something in ${later.generation}`;
+        report(found, 'zombie-commit', 5, partition, `${who} in generation ${generation} ${whose}`);
+      } else if (!mayBeAnother(history, partition, commit.lastSentUs)) {
+        const later = nextOwner(byPartition.get(partition) ?? [], commit);
+        if (later === undefined) continue;
+        const sentence = `${who}, which member ${later.member} had come to own at ${later.fromUs} us`;
+        report(found, 'zombie-commit', 5, partition, sentence);
+      }
+    }
+  }
+  return found;
+}
+
+/** Who is in a later generation, or was given the committer's own place in this one, before the commit was sent. */
+function successor(
+  assignments: readonly Assignment[],
+  { member, generation, lastSentUs }: OffsetCommit,
+): Assignment | undefined {
+  let own: Assignment | undefined;
+  for (const one of assignments) if (one.member === member && one.atUs <= lastSentUs) own = one;
+  const isInPlace = (one: Assignment): boolean => {
+    if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
+    return own !== undefined && one.instanceId === own.instanceId && one.atUs > own.atUs;
+  };
+  return assignments.find((one) => one.atUs < lastSentUs && (one.generation > generation || isInPlace(one)));
+}
+
+/** Who came to own the partition after the committing member had, and before the commit was sent. */
+function nextOwner(holdings: readonly Holding[], { member, lastSentUs }: OffsetCommit): Holding | undefined {
+  let ownUs = Number.POSITIVE_INFINITY;
+  for (const one of holdings) if (one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
+  return holdings.find((one) => one.member !== member && one.askedUs > ownUs && one.fromUs < lastSentUs);
+}
+
+/**
+ * Promise 5. Who is no member commits only while the group has none: not where one was a member before that was asked,
+ * and was taken for the same one after it was answered, and has not heard otherwise in between.
+ */
+export function findOutsiderCommits({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, kind, commits, holdings, proofs } of history.groups) {
+    if (kind === 'simple') continue;
+    const ofMembers = commits.filter(({ outcome, generation }) => outcome === 'acknowledged' && generation >= 0);
+    const heard = [...proofs, ...ofMembers.map(({ member, lastSentUs }) => ({ member, sentUs: lastSentUs }))];
+    for (const { outcome, generation, partition, offset, sentUs, doneUs } of commits) {
+      if (outcome !== 'acknowledged' || generation >= 0) continue;
+      const isThere = (one: Holding): boolean => {
+        if (one.fromUs >= sentUs || one.toUs <= doneUs) return false;
+        return heard.some((proof) => proof.member === one.member && proof.sentUs > doneUs && proof.sentUs < one.toUs);
+      };
+      const member = holdings.find(isThere);
+      if (member === undefined) continue;
+      const what = `${offset} was stored for ${partitionText(history, partition)} of ${groupId} at ${doneUs} us`;
+      const sentence = `${what} by somebody who is no member, while member ${member.member} was one`;
+      report(found, 'outsider-commit', 5, partition, sentence);
+    }
+  }
+  return found;
+}
+
+/** A committed offset is what was committed last: it is never lost, and goes back only where a client says so. */
+export function findOffsetRegressions({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const group of history.groups) {
+    const { groupId, commits, lookups } = group;
+    const partitions = new Set(lookups.map(({ partition }) => partition));
+    for (const partition of partitions) {
+      const ofPartition = commits
+        .filter((one) => one.partition === partition)
+        .map((commit) => ({ commit, lastUs: latestUs(history, group, commit) }));
+      const seen: OffsetLookup[] = [];
+      for (const lookup of lookups) {
+        if (lookup.partition !== partition) continue;
+        const problem = judgeLookup(ofPartition, seen, lookup);
+        seen.push(lookup);
+        const where = `${partitionText(history, partition)} of ${groupId}`;
+        if (problem !== null) report(found, 'offset-regression', 5, partition, `for ${where} ${problem}`);
+      }
+    }
+  }
+  return found;
+}
+
+/**
+ * When a commit can have taken effect at the latest. What was sent more than once may come late, until all is calm, but
+ * not once its generation is over, or what it is for has come to another: then it is refused.
+ */
+function latestUs({ calmUs }: History, group: GroupHistory, commit: OffsetCommit): number {
+  const { outcome, isRepeated, doneUs } = commit;
+  if (outcome === 'acknowledged' && !isRepeated) return doneUs;
+  const lateUs = calmUs < 0 ? Number.POSITIVE_INFINITY : Math.max(calmUs, doneUs);
+  return Math.min(lateUs, fencedUs(group, commit));
+}
+
+/** When a commit is refused at the latest, because another was told what it owns since; Infinity for never. */
+function fencedUs({ kind, assignments, holdings }: GroupHistory, commit: OffsetCommit): number {
+  const { generation, member, partition, lastSentUs } = commit;
+  let fromUs = Number.POSITIVE_INFINITY;
+  if (generation < 0) return fromUs;
+  if (kind === 'classic') {
+    for (const one of assignments) if (one.generation > generation) fromUs = Math.min(fromUs, one.atUs);
+    return fromUs;
+  }
+  let ownUs = Number.POSITIVE_INFINITY;
+  for (const one of holdings) {
+    if (one.partition === partition && one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
+  }
+  for (const one of holdings) {
+    if (one.partition !== partition || one.member === member || one.askedUs <= ownUs) continue;
+    fromUs = Math.min(fromUs, one.fromUs);
+  }
+  return fromUs;
+}
+
+/** A commit, and when it can have taken effect at the latest. */
+interface Dated {
+  readonly commit: OffsetCommit;
+  readonly lastUs: number;
+}
+
+function judgeLookup(
+  commits: readonly Dated[],
+  before: readonly OffsetLookup[],
+  { offset, askedUs, doneUs }: OffsetLookup,
+): string | null {
+  let newest: OffsetCommit | null = null;
+  for (const { commit } of commits) {
+    if (commit.outcome !== 'acknowledged' || commit.doneUs >= askedUs) continue;
+    if (newest === null || commit.lastSentUs > newest.lastSentUs) newest = commit;
+  }
+  if (offset < 0) {
+    return newest === null ? null : `nothing was committed at ${askedUs} us, after ${newest.offset} was acknowledged`;
+  }
+  let latestUs = Number.NEGATIVE_INFINITY;
+  for (const { commit, lastUs } of commits) {
+    if (commit.offset === offset && commit.sentUs <= doneUs) latestUs = Math.max(latestUs, lastUs);
+  }
+  if (latestUs === Number.NEGATIVE_INFINITY) return `${offset} was found at ${doneUs} us, which nobody had committed`;
+  if (newest !== null && newest.lastSentUs > latestUs) {
+    return `${offset} was found at ${askedUs} us, after ${newest.offset} had taken its place`;
+  }
+  for (const other of before) {
+    if (other.offset <= offset || other.doneUs >= askedUs) continue;
+    let firstUs = Number.POSITIVE_INFINITY;
+    for (const { commit } of commits) if (commit.offset === other.offset) firstUs = Math.min(firstUs, commit.sentUs);
+    if (firstUs > latestUs) return `${offset} was found at ${askedUs} us, after ${other.offset} had been found`;
+  }
+  return null;
+}
+
+/**
+ * Promise 5. Who gives a partition up in good order has committed what it was handed, where it commits by itself: else
+ * the next owner is handed it once more, though nobody failed.
+ */
+export function findUncommitted({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, holdings, commits, deliveries } of history.groups) {
+    const handed = holdings.map(() => -1);
+    deliveries.holding.forEach((index, i) => {
+      if (index >= 0) handed[index] = Math.max(handed[index] ?? -1, deliveries.offset[i] as number);
+    });
+    for (const [index, { member, partition, isCommitted, fromUs, toUs }] of holdings.entries()) {
+      const offset = handed[index] as number;
+      if (isCommitted !== true || offset < 0 || mayBeAnother(history, partition, toUs)) continue;
+      let last: OffsetCommit | null = null;
+      for (const one of commits) {
+        if (one.member === member && one.partition === partition && one.sentUs >= fromUs && one.sentUs <= toUs)
+          last = one;
+      }
+      if (last === null || last.outcome !== 'acknowledged' || last.offset > offset) continue;
+      const where = `${partitionText(history, partition)}@${offset}`;
+      const what = `was handed ${where} and gave that up having committed ${last.offset}`;
+      report(found, 'group-uncommitted', 5, partition, `member ${member} of ${groupId} ${what}`);
+    }
+  }
+  return found;
+}
