@@ -114,6 +114,14 @@ export const SOME_GROUPS: GroupsRange = {
   troubleEveryMs: [2_000, 15_000],
 };
 
+/** Topics that come and go under groups that choose by expression, in half of the seeds. */
+export const FICKLE_TOPICS: AdministrationRange = {
+  ...SOME_ADMINISTRATION,
+  percent: 50,
+  topics: [2, 3],
+  deletePercent: [20, 40],
+};
+
 /** Three nodes of both roles, and every topic on all of them. */
 export const THREE_NODES: ClusterRange = { nodes: 3, replicas: 3, inSyncMin: 2, tailPpm: [0, 200, 3_000] };
 

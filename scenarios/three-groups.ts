@@ -1,11 +1,12 @@
 /** Groups of consumers on three nodes, whose coordinators die, stand still, or are not heard any more. */
 import type { Scenario } from '../runtime-sim/scenario.ts';
 import {
+  FICKLE_TOPICS,
   QUICK_GROUPS,
-  SELDOM_ADMINISTERED_LOAD_ON_THREE,
   SMALL_FILES,
   SMALL_LAGS,
   SOME_GROUPS,
+  STEADY_LOAD_ON_THREE,
   THREE_NODES,
 } from './parts.ts';
 
@@ -16,7 +17,13 @@ export const THREE_GROUPS: Scenario = {
   durationMs: 20_000,
   weight: 4,
   cluster: THREE_NODES,
-  workload: { ...SELDOM_ADMINISTERED_LOAD_ON_THREE, partitions: [1, 5], everyMs: [100, 300], groups: SOME_GROUPS },
+  workload: {
+    ...STEADY_LOAD_ON_THREE,
+    partitions: [1, 5],
+    everyMs: [100, 300],
+    administration: FICKLE_TOPICS,
+    groups: SOME_GROUPS,
+  },
   settings: [...SMALL_FILES, ...SMALL_LAGS, ...QUICK_GROUPS],
   troubles: [
     { family: 'crash', every: [2_000, 7_000], always: true },
