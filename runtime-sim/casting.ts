@@ -175,25 +175,29 @@ export function addMover(world: World, observer: Observer, plan: Plan, fromUs: n
   startAt(world, addActor(world, 'mover', 'client', MOVING, options), fromUs + 60_000);
 }
 
-/** Adds one who changes the voters, if the plan has any. */
-export function addVoterChanger(world: World, observer: Observer, plan: Plan, fromUs: number): void {
-  const { changeVotersEveryMs, cluster } = plan;
+/** Adds those who change the voters, if the plan has any. */
+export function addVoterChangers(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  const { changeVotersEveryMs, voterChangers, cluster } = plan;
   if (changeVotersEveryMs === null) return;
   const names = NODE_NAMES.slice(0, cluster.nodes);
-  const options: VotingOptions = {
-    observer,
-    listeners: new Map(names.map((host, at) => [at + 1, { name: 'CONTROLLER', host, port: CONTROLLER_PORT }])),
-    everyMs: changeVotersEveryMs,
-    admin: {
-      clientId: 'voter-changer',
-      bootstrap: bootstrapOf(plan, 1),
-      requestTimeoutMs: ADMIN_TIMEOUT_MS,
-      timeoutMs: 2 * ADMIN_TIMEOUT_MS,
-      attemptsMax: 1,
-      retryBackoffMs: RETRY_BACKOFF_MS,
-    },
-  };
-  startAt(world, addActor(world, 'voter-changer', 'client', VOTING, options), fromUs + 70_000);
+  for (let index = 0; index < voterChangers; index++) {
+    const clientId = `voter-changer-${index + 1}`;
+    const options: VotingOptions = {
+      observer,
+      listeners: new Map(names.map((host, at) => [at + 1, { name: 'CONTROLLER', host, port: CONTROLLER_PORT }])),
+      everyMs: changeVotersEveryMs,
+      mayRemove: index === 0,
+      admin: {
+        clientId,
+        bootstrap: bootstrapOf(plan, index + 1),
+        requestTimeoutMs: ADMIN_TIMEOUT_MS,
+        timeoutMs: 2 * ADMIN_TIMEOUT_MS,
+        attemptsMax: 1,
+        retryBackoffMs: RETRY_BACKOFF_MS,
+      },
+    };
+    startAt(world, addActor(world, clientId, 'client', VOTING, options), fromUs + 70_000 + index * 1_000);
+  }
 }
 
 /** Adds those who administer, if the plan has any. */

@@ -16,7 +16,7 @@ import {
   excuseNow,
   isOneTooMany,
   logName,
-  maySpareVoter,
+  maySpareVoters,
   noteStray,
   type Placing,
   QUORUM,
@@ -141,8 +141,9 @@ export function wouldExceed(keeper: Keeper, actor: Actor, kind: DamageKind, hit:
   if (logs.some((log) => isOneTooMany(excuses, log, id, inSyncMin) || isLastKnown(keeper, log, id))) return true;
   if (hit !== null && hit !== QUORUM) return false;
   const scene = votersScene(keeper, id, kind, true);
-  // An operator who takes a voter out that is there cannot know of a disk that has just gone.
-  return quorumBreach(scene) !== null || (keeper.changesVoters && !maySpareVoter(scene));
+  // An operator who takes voters out that are there, one and one more, cannot know of a disk that has just gone.
+  const maySpare = maySpareVoters(scene, 1) && maySpareVoters(scene, 2);
+  return quorumBreach(scene) !== null || (keeper.changesVoters && !maySpare);
 }
 
 /** The disk of a node was replaced, by an empty one or by an older copy with what was wrong with it then. */

@@ -72,6 +72,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     moveEveryMs: workload.moveEveryMs === undefined ? null : drawn(dice, ENTITY.moving, workload.moveEveryMs),
     changeVotersEveryMs:
       workload.changeVotersEveryMs === undefined ? null : drawn(dice, ENTITY.voting, workload.changeVotersEveryMs),
+    voterChangers: workload.changeVotersEveryMs === undefined ? 0 : pick(dice, SITE.plan, ENTITY.voting, [1, 1, 2, 3]),
     administration: drawAdministration(dice, scenario),
     groups: drawGroups(dice, scenario),
     settings: scenario.settings.map(

@@ -22,7 +22,7 @@ import {
   addProducers,
   addReader,
   addRepeater,
-  addVoterChanger,
+  addVoterChangers,
   REQUEST_TIMEOUT_MS,
   RETRY_BACKOFF_MS,
 } from './casting.ts';
@@ -146,7 +146,7 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addReader(world, observer, plan, 2, 'replay', fromUs + 40_000);
   addRepeater(world, observer, plan, fromUs);
   addMover(world, observer, plan, fromUs);
-  addVoterChanger(world, observer, plan, fromUs);
+  addVoterChangers(world, observer, plan, fromUs);
   addGroups(world, observer, plan, fromUs);
 }
 

@@ -30,6 +30,7 @@ import { noteRot, type Run, seeAllDamages, seeDamages } from './running.ts';
 import { judgeSaid } from './saying.ts';
 import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
+import { springElection } from './trouble/elections.ts';
 import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fire.ts';
 import { END, type Troubles } from './trouble/troubles.ts';
 import { createWitness, note, type Scene, takeAcknowledged, testify } from './witness.ts';
@@ -91,6 +92,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     struck: new Map(),
     ambushes: 0,
     rareSteps: 0,
+    awaited: null,
     isHealed: false,
     endings: new Map(),
     nextEnd: END,
@@ -148,6 +150,7 @@ function onStepped(run: Run, actor: Actor, out: Outbox): void {
   const ledTwice = checkLead(ofNode.lead, node);
   if (ledTwice !== null) complain(history, ledTwice);
   springAmbush(world, run.troubles, actor);
+  springElection(world, run.troubles, actor);
   noteGroups(run.groups, node, world.env.reached);
   if (nodes.length === 1 && !run.plan.isUnlimited) return;
   noteElections(elections, node.image, world.env.reached);

@@ -10,6 +10,7 @@ export type Family =
   | 'crash'
   | 'powerLoss'
   | 'ambush'
+  | 'slowElection'
   | 'recoveryCrash'
   | 'cleanStop'
   | 'fullDisk'
@@ -139,7 +140,7 @@ export interface WorkloadRange {
   readonly repeatBetweenEveryMs?: Range;
   /** Between two requests of one who moves partitions, on average, ms; absent for nobody. */
   readonly moveEveryMs?: Range;
-  /** Between two changes of the voters by one who makes them, on average, ms; absent for nobody. */
+  /** Between two changes of the voters by each who makes them, on average, ms; absent for nobody. */
   readonly changeVotersEveryMs?: Range;
   /** Groups of consumers; absent for none. */
   readonly groups?: GroupsRange;
@@ -293,8 +294,10 @@ export interface Plan {
   readonly repeatBetweenEveryMs: number | null;
   /** Between two moves of partitions, on average; null for none. */
   readonly moveEveryMs: number | null;
-  /** Between two changes of the voters, on average; null for none. */
+  /** Between two changes of the voters by one process, on average; null for none. */
   readonly changeVotersEveryMs: number | null;
+  /** How many do so: the first takes voters out too, the others only add some. */
+  readonly voterChangers: number;
   /** Readers that begin anew again and again, beside the one at the tail. */
   readonly replayers: number;
   /** All of them begin anew at the same moments, as jobs by the clock do. */

@@ -114,6 +114,12 @@ export const RARE_MARKS: readonly string[] = [
   'sim.move.cancelled',
   'sim.move.turned',
   'raft.voter.removed_leader',
+  // Whoever was in the midst of an election was slow just then; a leader that had committed nothing was asked to change
+  // the voters.
+  'sim.election.slow.asks',
+  'sim.election.slow.stands',
+  'sim.election.slow.leads',
+  'raft.voter.too_early',
   // Zombies are fenced, in heartbeats and in commits.
   'member.fenced',
   'member.unknownAtHeartbeat',

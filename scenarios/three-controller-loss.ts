@@ -23,5 +23,6 @@ export const THREE_CONTROLLER_LOSS: Scenario = {
     { family: 'ambush', every: [1_000, 5_000] },
     { family: 'blackout', every: [4_000, 12_000] },
     { family: 'clog', every: [1_000, 4_000] },
+    { family: 'slowElection', every: [300, 3_000] },
   ],
 };

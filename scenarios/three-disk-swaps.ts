@@ -22,5 +22,6 @@ export const THREE_DISK_SWAPS: Scenario = {
     { family: 'pause', every: [5_000, 15_000] },
     { family: 'pairCut', every: [3_000, 12_000] },
     { family: 'reset', every: [2_000, 8_000] },
+    { family: 'diskLoss', every: [4_000, 12_000], on: 'controller' },
   ],
 };

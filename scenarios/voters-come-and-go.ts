@@ -44,5 +44,7 @@ export const VOTERS_COME_AND_GO: Scenario = {
     { family: 'diskLoss', every: [4_000, 15_000] },
     { family: 'clientCrash', every: [4_000, 15_000] },
     { family: 'standstill', every: [4_000, 15_000], on: 'controller' },
+    { family: 'diskLoss', every: [4_000, 15_000], on: 'controller' },
+    { family: 'slowElection', every: [300, 2_000] },
   ],
 };

@@ -68,7 +68,7 @@ function add(turn: Turn, body: RequestOf<80>, waiter: number): Refusal | null {
     const listed = listenersText(body.listeners);
     return invalid(`Add voter request didn't include the endpoint (${listed}) for the default listener ${name}`);
   }
-  const obstacle = obstacleTo(raft, 'adding');
+  const obstacle = obstacleTo(turn, 'adding');
   if (obstacle !== null) return obstacle;
   const { voters } = raft.quorum;
   if (voters.some(({ id }) => id === key.id)) {
@@ -97,7 +97,7 @@ function remove(turn: Turn, body: RequestOf<81>, waiter: number): Refusal | null
   const key = voterKeyOf(body);
   if (fault !== null || lead === null) return fault;
   if (key === null) return invalid("Remove voter request didn't include a valid voter");
-  const obstacle = obstacleTo(raft, 'removing');
+  const obstacle = obstacleTo(turn, 'removing');
   if (obstacle !== null) return obstacle;
   const { voters } = raft.quorum;
   const voter = voters.find((one) => isVoter(one, key.id, key.directoryId));
@@ -127,7 +127,7 @@ function update(turn: Turn, body: RequestOf<82>): Refusal | null {
   const { minSupportedVersion: versionMin, maxSupportedVersion: versionMax } = body.kRaftVersionFeature;
   if (fault !== null) return fault;
   if (key === null || endpoints === null || versionMin < 0 || versionMax < versionMin) return invalid(null);
-  const obstacle = obstacleTo(raft, 'updating');
+  const obstacle = obstacleTo(turn, 'updating');
   if (obstacle !== null) return obstacle;
   const { kraftVersion, voters } = raft.quorum;
   if (kraftVersion < versionMin || kraftVersion > versionMax) return invalid(null);
@@ -155,12 +155,13 @@ function faultOf(raft: Raft, epoch: number): Refusal | null {
 }
 
 /** Why no change may begin now; null if one may. */
-function obstacleTo(raft: Raft, doing: 'adding' | 'removing' | 'updating'): Refusal | null {
+function obstacleTo({ raft, env }: Turn, doing: 'adding' | 'removing' | 'updating'): Refusal | null {
   const { lead, quorum, highWatermark, log } = raft;
   if (lead === null || lead.voterChange !== null) {
     return notYet('Request timed out waiting for leader to handle previous voter change request');
   }
   if (!lead.isConfirmed) {
+    env.reached('raft.voter.too_early');
     return notYet('Request timed out waiting for leader to establish HWM and fence previous voter changes');
   }
   if (quorum.kraftVersion === 0) {

@@ -115,10 +115,10 @@ export function quorumBreach({ voters, mute, holders, isVoteLost }: VotersScene)
   return isVoteLost ? 'a voter has forgotten whom it voted for, and may be asked again' : null;
 }
 
-/** Whether a voter that may be asked can be taken out so that a majority of those that stay may still be asked. */
-export function maySpareVoter({ voters, mute }: VotersScene): boolean {
+/** Whether so many voters that may be asked can be taken out that a majority of those that stay may still be asked. */
+export function maySpareVoters({ voters, mute }: VotersScene, count: number): boolean {
   const asked = voters.filter((id) => !mute.includes(id)).length;
-  return asked - 1 >= Math.floor((voters.length - 1) / 2) + 1;
+  return asked - count >= Math.floor((voters.length - count) / 2) + 1;
 }
 
 /** The nodes on which a log is wounded. */

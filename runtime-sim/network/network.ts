@@ -131,6 +131,8 @@ export interface Host {
 export interface NetworkMood {
   /** Mean of the drawn part of a latency, microseconds. */
   jitterUs: number;
+  /** What everything takes on top while the network is congested, on average, microseconds; 0 while it is not. */
+  congestionUs: number;
   /** How often a send is cut into pieces, in a million. */
   chunkPpm: number;
   /** How often something takes many times as long, in a million. */
@@ -216,7 +218,7 @@ export function createNetwork(): Network {
     stalled: [],
     flips: [],
     flipped: [],
-    mood: { jitterUs: 120, chunkPpm: 100_000, tailPpm: 0 },
+    mood: { jitterUs: 120, congestionUs: 0, chunkPpm: 100_000, tailPpm: 0 },
     figures: { connections: 0, resets: 0, chunks: 0, framesDelivered: 0, bytesSent: 0 },
   };
 }
@@ -326,6 +328,7 @@ const TAIL_US = 60_000;
 export function travelUs(network: Network, dice: Dice, end: End): number {
   const { mood, clogs } = network;
   let us = end.latencyUs + around(dice, SITE.netLatency, end.end, mood.jitterUs);
+  if (mood.congestionUs > 0) us += around(dice, SITE.netTail, end.end, mood.congestionUs);
   if (chance(dice, SITE.netTail, end.end, mood.tailPpm)) us += around(dice, SITE.netTail, end.end, TAIL_US);
   const peer = clogs.size === 0 ? undefined : network.ends.get(end.peer);
   const clogUs = peer === undefined ? undefined : clogs.get(directionKey(peer.actor, end.actor));

@@ -39,12 +39,13 @@ export function narrow(network: Network, from: number, to: number, bytesPerMs: n
   network.narrows.set(directionKey(from, to), bytesPerMs);
 }
 
-/** Ends every cut and clog; what was held up goes on. */
+/** Ends every cut and clog, and that all is slow; what was held up goes on. */
 export function heal(network: Network, dice: Dice, nowUs: number, due: NetworkDue[]): void {
   network.cut.clear();
   network.keyCuts = [];
   network.clogs.clear();
   network.narrows.clear();
+  network.mood.congestionUs = 0;
   letGo(network, dice, nowUs, due);
 }
 

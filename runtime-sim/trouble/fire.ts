@@ -4,7 +4,7 @@
  *
  * crash, powerLoss: a number of effects is drawn, after which the node's process (or machine) is gone, between any two
  * effects of one step. ambush: a node dies so when it next takes a path that is rare in this run, or another node does:
- * what goes wrong seldom is to be undone, or kept, by whatever comes next.
+ * what goes wrong seldom is to be undone, or kept, by whatever comes next. slowElection: see `elections.ts`.
  * recoveryCrash: the same, soon after a start and again and again. cleanStop: the operator stops
  * the node and starts it. fullDisk: hardly anything fits any more, until space is freed. failedSync, failedAppend,
  * failedRead: the next such effect fails with 'io'. rot: a durable bit of a log, index or snapshot flips; indexRot: of
@@ -29,6 +29,7 @@ import { pauseActor, resumeActor } from '../pause.ts';
 import type { Family, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
 import { type BetrayalFamily, strikeDisks } from './disks.ts';
+import { awaitElection } from './elections.ts';
 import { endLinks, healLinks, strikeLinks } from './links.ts';
 import { END, endLater, nodeFor, noteFull, noteHolds, type Troubles } from './troubles.ts';
 
@@ -82,6 +83,9 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'ambush':
       troubles.ambushes = 1;
       return false; // It counts when it is sprung.
+    case 'slowElection':
+      awaitElection(world, troubles);
+      return false; // Likewise.
     case 'standstill':
       return standStill(world, troubles, trouble);
     case 'recoveryCrash':
@@ -118,6 +122,7 @@ type NodeFamily = Exclude<
   | 'narrow'
   | 'recoveryCrash'
   | 'ambush'
+  | 'slowElection'
   | BetrayalFamily
 >;
 
@@ -322,6 +327,11 @@ function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hoo
   if (ending === undefined) return;
   if (ending.kind === 'links') {
     endLinks(world, troubles, ending.directions);
+    return;
+  }
+  if (ending.kind === 'congestion') {
+    world.network.mood.congestionUs = 0;
+    noteHolds(world, troubles);
     return;
   }
   const node = actorOf(world, ending.actor);

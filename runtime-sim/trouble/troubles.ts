@@ -16,8 +16,12 @@ export type Ending =
   | { readonly kind: 'fullDisk' | 'slowDisk' | 'lyingDisk'; readonly actor: number }
   /** Of one life: whoever crashes is paused no more. */
   | { readonly kind: 'pause'; readonly actor: number; readonly life: number }
+  | { readonly kind: 'congestion' }
   /** What was cut or clogged, as `directionKey` names it. */
   | { readonly kind: 'links'; readonly directions: readonly number[] };
+
+/** What a member of the quorum may just have begun in an election. */
+export type ElectionStage = 'asks' | 'stands' | 'leads';
 
 /** The troubles of one run. */
 export interface Troubles {
@@ -29,6 +33,8 @@ export interface Troubles {
   /** Ambushes that were laid, and how many rare steps there were when they were last looked at. */
   ambushes: number;
   rareSteps: number;
+  /** What a member of the quorum is waited for to do in an election; null while nobody is. */
+  awaited: ElectionStage | null;
   /** Nothing strikes any more. */
   isHealed: boolean;
   /** By the number that stands in the queue. */
@@ -71,9 +77,10 @@ export function nodeFor(world: World, troubles: Troubles, on: Target): Actor {
 
 /** Tells whether bytes are held back anywhere, by the network or by a process that stands still. */
 export function noteHolds({ network, actors }: World, troubles: Troubles): void {
-  const { cut, clogs, narrows, keyCuts } = network;
+  const { cut, clogs, narrows, keyCuts, mood } = network;
   const isPaused = actors.some(({ inbox }) => inbox !== null);
-  troubles.onHold(isPaused || cut.size + clogs.size + narrows.size + keyCuts.length > 0);
+  const isSlow = clogs.size + narrows.size + mood.congestionUs > 0;
+  troubles.onHold(isPaused || isSlow || cut.size + keyCuts.length > 0);
 }
 
 /** Tells whether a majority of the nodes has no space: each needs some to lead. */

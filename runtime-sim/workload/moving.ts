@@ -8,7 +8,12 @@
  * what was open; the next life goes on.
  */
 import { type Admin, type AdminEvent, adminDeadlineMs, askAdmin, checkAdmin } from '../../core/client/admin.ts';
-import { type AdminRequest, ConfigOperation, ConfigResource } from '../../core/client/admin-calls.ts';
+import {
+  type AdminRequest,
+  type ConfigChange,
+  ConfigOperation,
+  ConfigResource,
+} from '../../core/client/admin-calls.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { asAnyMachine } from '../actor.ts';
@@ -60,6 +65,7 @@ const RATES = ['leader.replication.throttled.rate', 'follower.replication.thrott
 const LISTS = ['leader.replication.throttled.replicas', 'follower.replication.throttled.replicas'] as const;
 /** Bytes in a second. */
 const RATE_VALUES = [2_000, 20_000, 1_000_000];
+const AMPLE_RATE = 1_000_000_000;
 
 function create(options: MovingOptions): Moving {
   return {
@@ -116,7 +122,7 @@ function act(state: Moving, env: Env): void {
   const partitions = Array.from({ length: count }, (_, index) => index);
   switch (state.stage) {
     case 'lifting':
-      bound(state, env, null);
+      bound(state, env, drawLifted(state));
       break;
     case 'placing':
       for (const partition of partitions) {
@@ -136,11 +142,11 @@ function work(state: Moving, env: Env): void {
   if (state.open.size >= OPEN_MAX) return;
   const die = jitter(dice, 100);
   if (die < 8) {
-    bound(state, env, RATE_VALUES[jitter(dice, RATE_VALUES.length)] ?? null);
+    bound(state, env, { rate: RATE_VALUES[jitter(dice, RATE_VALUES.length)] ?? null, isListed: true });
     return;
   }
   if (die < 14) {
-    bound(state, env, null);
+    bound(state, env, drawLifted(state));
     return;
   }
   const [topic, partition] = drawPartition(state);
@@ -173,17 +179,31 @@ function drawReplicas({ options, dice }: Moving, count: number): number[] {
   return ids.slice(0, count);
 }
 
-/** Bounds the rate of all replicas of the constant topic on all brokers, or lifts it. */
-function bound(state: Moving, env: Env, bytesPerSecond: number | null): void {
-  const operation = bytesPerSecond === null ? ConfigOperation.DELETE : ConfigOperation.SET;
-  const rate = bytesPerSecond === null ? null : String(bytesPerSecond);
-  const list = bytesPerSecond === null ? null : '*';
+/** What an operator wants of the rates: bytes in a second, or none, and whether all replicas have to keep them. */
+interface Bounds {
+  readonly rate: number | null;
+  readonly isListed: boolean;
+}
+
+/** Nothing is to be held up any more: no replica has to keep a rate, or there is none, or it is beyond any need. */
+function drawLifted({ dice }: Moving): Bounds {
+  const die = jitter(dice, 4);
+  if (die < 2) return { rate: null, isListed: false };
+  return { rate: die === 2 ? null : AMPLE_RATE, isListed: true };
+}
+
+/** Has all replicas of the constant topic on all brokers keep a rate, or lifts that. */
+function bound(state: Moving, env: Env, { rate: bytesPerSecond, isListed }: Bounds): void {
   const ofTopic = { resourceType: ConfigResource.TOPIC, resourceName: state.options.constant };
-  const changes = LISTS.map((name) => ({ name, operation, value: list }));
+  const changes = LISTS.map((name) => setTo(name, isListed ? '*' : null));
   ask(state, env, { kind: 'alterConfigs', ...ofTopic, changes });
-  const rates = RATES.map((name) => ({ name, operation, value: rate }));
+  const rates = RATES.map((name) => setTo(name, bytesPerSecond === null ? null : String(bytesPerSecond)));
   const ofAll = { resourceType: ConfigResource.BROKER, resourceName: '' };
   ask(state, env, { kind: 'alterConfigs', ...ofAll, changes: rates });
+}
+
+function setTo(name: string, value: string | null): ConfigChange {
+  return { name, operation: value === null ? ConfigOperation.DELETE : ConfigOperation.SET, value };
 }
 
 function settle(state: Moving, env: Env, event: AdminEvent): void {

@@ -9,7 +9,7 @@ import {
   excuseNow,
   isCore,
   isOnlyKnown,
-  maySpareVoter,
+  maySpareVoters,
   noteStray,
   QUORUM,
   quorumBreach,
@@ -249,9 +249,13 @@ test('a disk may go only where another replica is known to have everything, is w
   expect(isOnlyKnown(woundedOn(2), LOG, known, 3, isUp)).toBe(false);
 });
 
-test('where voters are taken out, a disk may go only if one more voter can be spared', () => {
+test('where voters are taken out, a disk may go only if as many more voters can be spared', () => {
   const five = { ...VOTERS, voters: [1, 2, 3, 4, 5] };
-  expect(maySpareVoter({ ...five, mute: [5] })).toBe(true);
+  expect(maySpareVoters({ ...five, mute: [5] }, 1)).toBe(true);
+  expect(maySpareVoters({ ...five, mute: [5] }, 2)).toBe(true);
   // Of the four that stay two would be silent.
-  expect(maySpareVoter({ ...five, mute: [4, 5] })).toBe(false);
+  expect(maySpareVoters({ ...five, mute: [4, 5] }, 1)).toBe(false);
+  // Of two that stay one would be.
+  expect(maySpareVoters({ ...five, voters: [1, 2, 3, 4], mute: [4] }, 1)).toBe(true);
+  expect(maySpareVoters({ ...five, voters: [1, 2, 3, 4], mute: [4] }, 2)).toBe(false);
 });
