@@ -343,7 +343,7 @@ function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
   if (!witness.counted.has(`${epoch} ${node} ${node}`)) {
     const followings = [...witness.followings.values()].filter((one) => nodes[one.node - 1]?.down === null);
     const answerUsMax = 1_500 * peers.times.requestTimeoutMs;
-    const voters = raft.quorum.voters.length;
+    const voters = raft.quorum.voters.map(({ id }) => id);
     note(scene, judgeCandidacy({ candidate: node, epoch, nowUs, voters, followings, answerUsMax }));
     noteStrangers(witness, node, raft);
   }

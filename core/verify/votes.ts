@@ -92,8 +92,8 @@ export interface Candidacy {
   readonly candidate: number;
   readonly epoch: number;
   readonly nowUs: number;
-  /** How many voters there are. */
-  readonly voters: number;
+  /** The nodes that vote, as its log has it: nobody else is asked. */
+  readonly voters: readonly number[];
   readonly followings: readonly Following[];
   /** No answer to the question whether one would be elected comes later than that. Microseconds. */
   readonly answerUsMax: number;
@@ -105,8 +105,9 @@ export function judgeCandidacy(candidacy: Candidacy): Complaint | null {
   const known = followings.filter(({ sinceUs }) => nowUs - sinceUs > answerUsMax);
   for (const { node: leader, leader: self, epoch: led } of known) {
     if (leader !== self || led >= epoch) continue;
-    const following = known.filter((one) => one.leader === leader && one.epoch === led);
-    if (2 * following.length <= voters) continue;
+    const isFollowing = (one: Following): boolean => one.leader === leader && one.epoch === led;
+    const following = known.filter((one) => isFollowing(one) && voters.includes(one.node));
+    if (2 * following.length <= voters.length) continue;
     const nodes = following.map(({ node }) => node).join(', ');
     const stands = `node ${candidate} stands for election in epoch ${epoch}`;
     const sentence = `${stands}, while nodes ${nodes} hear node ${leader}`;

@@ -68,14 +68,16 @@ const HEARD = [
 ];
 
 function standing(change: Partial<Candidacy>): string | null {
-  const candidacy = { candidate: 3, epoch: 4, nowUs: 5_000, voters: 3, followings: HEARD, answerUsMax: 3_000 };
+  const candidacy = { candidate: 3, epoch: 4, nowUs: 5_000, voters: [1, 2, 3], followings: HEARD, answerUsMax: 3_000 };
   return judgeCandidacy({ ...candidacy, ...change })?.checker ?? null;
 }
 
 test('who stands for election although a majority has long heard a leader is told', () => {
   expect(standing({})).toBe('unseats');
   expect(standing({ nowUs: 2_000 })).toBeNull();
-  expect(standing({ voters: 5 })).toBeNull();
+  expect(standing({ voters: [1, 2, 3, 4, 5] })).toBeNull();
+  // One of those who hear it has no vote.
+  expect(standing({ voters: [1, 3, 4] })).toBeNull();
   // It has not heard that there is a leader of that epoch, and harms nobody.
   expect(standing({ epoch: 3 })).toBeNull();
   expect(standing({ followings: HEARD.slice(1) })).toBeNull();
