@@ -27,6 +27,7 @@ export function isLastKnown({ excuses, holdings }: Keeper, log: string, node: nu
 function isSteady(actor: Actor | undefined, image: Keeper['holdings']['image'], id: number): boolean {
   const node = actor === undefined ? null : nodeOf(actor);
   if (actor === undefined || actor.disk === null || node === null || actor.down !== null) return false;
+  if (node.stage === 'stopping') return false;
   if (actor.effectsLeft !== Number.POSITIVE_INFINITY || actor.disk.failNext.size > 0) return false;
   return node.lifecycle.epoch >= 0 && image?.cluster.brokers.get(id)?.epoch === node.lifecycle.epoch;
 }

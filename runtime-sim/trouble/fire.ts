@@ -135,7 +135,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
     case 'powerLoss':
       return planCrash(world, troubles, node, family === 'powerLoss', CRASH_EFFECTS_MAX);
     case 'cleanStop':
-      if (node.down !== null) return false;
+      if (node.down !== null || !maySpare(troubles, node)) return false;
       inputAt(world, node, { kind: 'stop' }, world.nowUs);
       tellLine(world, node.name, 'is asked to stop');
       return true;
@@ -240,7 +240,10 @@ function planCrash(world: World, troubles: Troubles, node: Actor, takesPower: bo
   return true;
 }
 
-/** Whether a node may go down uncleanly: within the promises not where it alone is known to have everything. */
+/**
+ * Whether a node may go down: within the promises not where it alone is known to have everything. Not cleanly either:
+ * it leaves the in-sync set, and is not eligible for later where one that has lost its disk still counts as in sync.
+ */
 function maySpare({ plan, keeper }: Troubles, node: Actor): boolean {
   return plan.isUnlimited || plan.cluster.nodes === 1 || !isIndispensable(keeper, node);
 }
