@@ -196,9 +196,14 @@ export function deadFiles(sources: readonly Source[], manifest: string): Finding
     .map((source) => at(source, 1, 'nothing imports this file and no script starts it'));
 }
 
+/** All by which files may be named: their paths, and each end of them. */
+export function endsOf(paths: readonly string[]): ReadonlySet<string> {
+  return new Set(paths.flatMap((known) => known.split('/').map((_, i, parts) => parts.slice(i).join('/'))));
+}
+
 /** Files that the comments of a source, or a page of documentation, name in backquotes and that are not there. */
-export function lostNames(path: string, text: string, paths: readonly string[]): Finding[] {
-  const ends = new Set(paths.flatMap((known) => known.split('/').map((_, i, parts) => parts.slice(i).join('/'))));
+export function lostNames(path: string, text: string, ends: ReadonlySet<string>): Finding[] {
+  if (!/`[^`]*\.ts\b/.test(text)) return [];
   const comments = path.endsWith('.ts') ? commentsOf(parse(path, text)) : [{ text, line: 1 }];
   return comments.flatMap((comment) => {
     return comment.text.split('\n').flatMap((line, i) => {
