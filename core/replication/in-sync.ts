@@ -89,6 +89,8 @@ export interface InSync {
   growMs: number;
   /** A follower may have lagged for too long by then, `env.nowMs`; a lower bound, Infinity when none lags. */
   lagMs: number;
+  /** One that is about to join holds the high watermark up until then, `env.nowMs`, at most; Infinity for none. */
+  joinMs: number;
 }
 
 /** The replicas as a new leader sees them: nobody has fetched, all in sync have until `lagMaxMs` from now. */
@@ -113,6 +115,7 @@ export function createInSync(
     lagMaxMs,
     growMs: -Infinity,
     lagMs: state.isr.length > 1 ? nowMs + lagMaxMs : Infinity,
+    joinMs: Infinity,
   };
   for (const id of state.replicas) if (id !== self) inSync.followers.set(id, freshFollower(state, id, nowMs));
   return inSync;
@@ -211,6 +214,7 @@ function isEligible(follower: Follower, brokers: BrokerStates): boolean {
 
 /**
  * Up to where every replica that counts has synced, given the leader's own synced end. -1 while too few are in sync.
+ * To be asked again at `joinMs`: who has not joined by then is waited for no longer.
  */
 export function committedEnd(
   inSync: InSync,
@@ -220,15 +224,20 @@ export function committedEnd(
   wanted: number,
   nowMs: number,
 ): number {
+  inSync.joinMs = Infinity;
   if (inSync.isr.length < wanted) return -1;
   let end = synced;
   for (const follower of inSync.followers.values()) {
     if (follower.fetchOffset >= end) continue;
+    const counts = countsAsInSync(inSync, follower.id);
     const isJoining =
+      !counts &&
       follower.fetchOffset >= inSync.epochStart &&
       isCaughtUp(follower, logEnd, nowMs, inSync.lagMaxMs) &&
       isEligible(follower, brokers);
-    if (isJoining || countsAsInSync(inSync, follower.id)) end = follower.fetchOffset;
+    if (!counts && !isJoining) continue;
+    end = follower.fetchOffset;
+    if (isJoining) inSync.joinMs = Math.min(inSync.joinMs, follower.caughtUpMs + inSync.lagMaxMs + 1);
   }
   return end;
 }

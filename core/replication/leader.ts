@@ -212,7 +212,7 @@ export function wantedChange<W extends Waiter>(
 export function leaderDeadlineMs<W extends Waiter>({ expiryMs, inSync }: Leader<W>): number {
   if (inSync === null) return expiryMs;
   const growMs = inSync.growMs === Number.NEGATIVE_INFINITY ? Number.POSITIVE_INFINITY : inSync.growMs;
-  return Math.min(expiryMs, inSync.lagMs, growMs);
+  return Math.min(expiryMs, inSync.lagMs, inSync.joinMs, growMs);
 }
 
 /** Leads no more: everyone who waits is told to ask the new leader. */

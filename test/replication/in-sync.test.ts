@@ -54,7 +54,11 @@ describe('a follower joins', () => {
     fetched(inSync, 2, 20, 10, 20);
     fetched(inSync, 3, 12, 10, 20);
     expect(committedEnd(inSync, BROKERS, 20, 20, 2, 10)).toBe(12);
-    expect(committedEnd(inSync, BROKERS, 20, 20, 2, LAG_MS + 11)).toBe(20);
+    // Nobody need fetch or append any more: the leader looks again by itself.
+    const { joinMs } = inSync;
+    expect(committedEnd(inSync, BROKERS, 20, 20, 2, joinMs - 1)).toBe(12);
+    expect(committedEnd(inSync, BROKERS, 20, 20, 2, joinMs)).toBe(20);
+    expect(inSync.joinMs).toBe(Infinity);
   });
 
   it('one that has yet to catch up for the first time is not waited for', () => {
