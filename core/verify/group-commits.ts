@@ -34,18 +34,26 @@ export function findZombieCommits({ history }: GroupFacts): Found {
   return found;
 }
 
-/** Who is in a later generation, or was given the committer's own place in this one, before the commit was sent. */
+/**
+ * Who came to be in a later generation, or was given the committer's own place in this one, after the committer had
+ * come to its own and before the commit was sent. A group that was empty and is gone begins to count anew.
+ */
 function successor(
   assignments: readonly Assignment[],
   { member, generation, lastSentUs }: OffsetCommit,
 ): Assignment | undefined {
   let own: Assignment | undefined;
-  for (const one of assignments) if (one.member === member && one.atUs <= lastSentUs) own = one;
+  for (const one of assignments) {
+    if (one.member === member && one.generation === generation && one.atUs <= lastSentUs) own = one;
+  }
   const isInPlace = (one: Assignment): boolean => {
     if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
-    return own !== undefined && one.instanceId === own.instanceId && one.atUs > own.atUs;
+    return own !== undefined && one.instanceId === own.instanceId;
   };
-  return assignments.find((one) => one.atUs < lastSentUs && (one.generation > generation || isInPlace(one)));
+  return assignments.find((one) => {
+    const isInBetween = one.atUs < lastSentUs && (own === undefined || one.atUs > own.atUs);
+    return isInBetween && (one.generation > generation || isInPlace(one));
+  });
 }
 
 /** Who came to own the partition after the committing member had, and before the commit was sent. */

@@ -200,6 +200,17 @@ describe('commits', () => {
     expect(found(history)).toContain('zombie-commit');
   });
 
+  it('of a group that was gone and began to count anew are none of an earlier generation', () => {
+    const { history, group } = scene();
+    hand(group, own(group, 1, 2, 100, 150), [0, 1], 110);
+    own(group, 1, 1, 200);
+    commit(group, 2, 240);
+    expect(found(history)).toEqual([]);
+    own(group, 2, 2, 250);
+    commit(group, 2, 260);
+    expect(found(history)).toContain('zombie-commit');
+  });
+
   it('of one partition hide none of another', () => {
     const { history, group } = sound();
     for (let i = 0; i < 20; i++) commit(group, 6, 240);
