@@ -18,6 +18,8 @@ import type { Complaint } from '../core/verify/history.ts';
 import { type Claimed, judgeClaimed } from '../core/verify/standing.ts';
 
 const FETCH = 1;
+/** A request begins with its length and its key. Bytes. */
+const API_KEY_END = FRAME_LENGTH_BYTES + 2;
 
 /** A replica as its node knows it. */
 interface Known {
@@ -33,6 +35,8 @@ export function judgeClaims(node: Node, out: Outbox): Complaint | null {
   for (const effect of out) {
     // Who has dialled asks, one request with each send.
     if (effect.kind !== 'send' || effect.connection > 0) continue;
+    const apiKey = keyOf(effect.parts);
+    if (apiKey >= 0 && apiKey !== FETCH) continue;
     const frame = joinParts(effect.parts).subarray(FRAME_LENGTH_BYTES);
     const head = peekRequest(frame);
     if (head === null || head.apiKey !== FETCH) continue;
@@ -46,6 +50,12 @@ export function judgeClaims(node: Node, out: Outbox): Complaint | null {
     }
   }
   return null;
+}
+
+/** The key of a request; -1 where the first part does not hold it. */
+function keyOf([first]: readonly Uint8Array[]): number {
+  if (first === undefined || first.length < API_KEY_END) return -1;
+  return ((first[API_KEY_END - 2] as number) << 8) | (first[API_KEY_END - 1] as number);
 }
 
 function knownOf(node: Node, topicId: string, index: number): Known | null {

@@ -243,7 +243,7 @@ export function noteFlips({ excuses }: Keeper, { network, nowUs, env }: World): 
 
 /** Whether the bytes of a replica are not to be held against those of others; logs as the onlooker names them. */
 export function isSpoilt({ excuses }: Keeper, node: number, log: string): boolean {
-  return excuses.wounds.get(withoutId(log))?.has(node) === true;
+  return excuses.wounds.size > 0 && excuses.wounds.get(withoutId(log))?.has(node) === true;
 }
 
 /** Where something was found wrong, as excuses are given. */

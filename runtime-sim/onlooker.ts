@@ -47,13 +47,15 @@ export interface Onlooker {
   readonly elections: ElectionNotes;
   /** By what a node keeps of a replica: most steps change nothing of it, and then nothing is judged. */
   readonly seen: Map<object, Seen>;
+  /** By what a node keeps of a replica: `ReplicaSight.log`. */
+  readonly names: Map<object, string>;
   /** Kinds of complaint that were made, each of a log: the first of them tells the story. */
   readonly complained: Set<string>;
 }
 
 /** Nothing was seen. Tells the history what unclean elections may have lost. */
 export function createOnlooker({ losses }: History, elections: ElectionNotes): Onlooker {
-  return { judge: createReplicaJudge(losses), elections, seen: new Map(), complained: new Set() };
+  return { judge: createReplicaJudge(losses), elections, seen: new Map(), names: new Map(), complained: new Set() };
 }
 
 type Raft = NonNullable<Node['controller']>['quorum']['raft'];
@@ -72,7 +74,7 @@ export function lookAt(onlooker: Onlooker, history: History, actor: Actor, atUs:
   if (node === null) return news;
   const raft = raftOf(node);
   if (raft !== null && isNews(onlooker, raft, raft.lead !== null, raft.epoch, raft.log, raft.highWatermark)) {
-    const sight = { ...sightOfRaft(node, raft, actor.life), atUs };
+    const sight = sightOfRaft(node, raft, actor.life, atUs);
     judge(onlooker, history, sight);
     news.push({ sight, partition: null });
   }
@@ -84,7 +86,7 @@ export function lookAt(onlooker: Onlooker, history: History, actor: Actor, atUs:
       const highWatermark = followed?.highWatermark ?? leader.highWatermark;
       const setEpoch = leader.inSync?.partitionEpoch ?? -1;
       if (!isNews(onlooker, partition, leader.epoch >= 0, epoch, log, highWatermark, setEpoch)) continue;
-      const sight = { ...sightOf(node, partition, actor.life), atUs };
+      const sight = sightOf(onlooker, node, partition, actor.life, atUs);
       const lossy = sight.isLeader ? lossyPartition(onlooker, history, partition) : -1;
       const shown = shownBelow(onlooker, sight, partition.log, sight.epoch);
       judge(onlooker, history, { ...sight, lossy, highWatermark: shown });
@@ -126,8 +128,9 @@ function judge({ judge: memory, complained }: Onlooker, history: History, sight:
 
 /** Passes a complaint on, once of each kind and log. */
 export function note(complained: Set<string>, history: History, found: Complaint | null, log?: string): void {
-  const kind = `${found?.checker} ${log}`;
-  if (found === null || complained.has(kind)) return;
+  if (found === null) return;
+  const kind = `${found.checker} ${log}`;
+  if (complained.has(kind)) return;
   complained.add(kind);
   complain(history, log === undefined ? found : { ...found, log });
 }
@@ -141,35 +144,55 @@ function hasRole({ leader, followed }: Partition): boolean {
   return leader.epoch >= 0 || followed !== null;
 }
 
-function sightOfRaft(node: Node, raft: Raft, life: number): ReplicaSight {
-  const { log, epoch, highWatermark } = raft;
-  const isLeader = raft.lead !== null;
+function sightOfRaft(node: Node, raft: Raft, life: number, atUs: number): ReplicaSight {
   const { offset: end, epoch: endEpoch } = logEnd(raft);
-  const at = { start: log.start, end, endEpoch, highWatermark, atUs: -1, lossy: -1 };
-  return { log: QUORUM, node: node.nodeId, life, stay: 0, isLeader, epoch, isEpochKept: true, ...at };
+  return {
+    log: QUORUM,
+    node: node.nodeId,
+    life,
+    stay: 0,
+    isLeader: raft.lead !== null,
+    epoch: raft.epoch,
+    isEpochKept: true,
+    start: raft.log.start,
+    end,
+    endEpoch,
+    highWatermark: raft.highWatermark,
+    atUs,
+    lossy: -1,
+  };
 }
 
 /** A replica is mended less often in one stay. */
 const MENDS_MAX = 1_000;
 
-function sightOf(node: Node, partition: Partition, life: number): ReplicaSight {
-  const { topic, leader, followed, log, index } = partition;
-  const isLeader = leader.epoch >= 0;
-  const epoch = followed?.leaderEpoch ?? leader.epoch;
-  const highWatermark = followed?.highWatermark ?? leader.highWatermark;
-  const { start, end } = log;
-  const at = { start, end, endEpoch: epochAt(log.epochs, end - 1), highWatermark, atUs: -1, lossy: -1 };
-  const name = `${topic.name}-${index} (${topic.id})`;
+function sightOf(onlooker: Onlooker, node: Node, partition: Partition, life: number, atUs: number): ReplicaSight {
+  const { leader, followed, log } = partition;
   return {
-    log: name,
+    log: nameOf(onlooker, partition),
     node: node.nodeId,
     life,
     stay: log.owner * MENDS_MAX + partition.mends,
-    isLeader,
-    epoch,
+    isLeader: leader.epoch >= 0,
+    epoch: followed?.leaderEpoch ?? leader.epoch,
     isEpochKept: false,
-    ...at,
+    start: log.start,
+    end: log.end,
+    endEpoch: epochAt(log.epochs, log.end - 1),
+    highWatermark: followed?.highWatermark ?? leader.highWatermark,
+    atUs,
+    lossy: -1,
   };
+}
+
+/** One text for each replica: it is looked up by, again and again. */
+function nameOf({ names }: Onlooker, partition: Partition): string {
+  let name = names.get(partition);
+  if (name === undefined) {
+    name = `${partition.topic.name}-${partition.index} (${partition.topic.id})`;
+    names.set(partition, name);
+  }
+  return name;
 }
 
 /** The partition, in the history, if its present lead began by an unclean election that was allowed; else -1. */
@@ -197,11 +220,11 @@ function shownBelow({ judge: memory }: Onlooker, sight: ReplicaSight, log: Log, 
 function sightsOf(onlooker: Onlooker, node: Node, life: number, isEnd: boolean): ReplicaSight[] {
   const sights: ReplicaSight[] = [];
   const raft = raftOf(node);
-  if (raft !== null) sights.push(sightOfRaft(node, raft, life));
+  if (raft !== null) sights.push(sightOfRaft(node, raft, life, -1));
   for (const topic of node.topics.byId.values()) {
     for (const partition of topic.partitions) {
       if (partition === null || !hasRole(partition)) continue;
-      const sight = sightOf(node, partition, life);
+      const sight = sightOf(onlooker, node, partition, life, -1);
       const highWatermark = isEnd ? sight.highWatermark : shownBelow(onlooker, sight, partition.log, LATEST);
       sights.push({ ...sight, highWatermark });
     }

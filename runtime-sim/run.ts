@@ -81,7 +81,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
   world.network.mood.tailPpm = plan.cluster.tailPpm;
   const history = createHistory(partitionsOf(plan), plan.cluster.nodes > 1);
   const reached = (mark: string): void => world.env.reached(mark);
-  const observer = createObserver(history, world, reached, (send) => takeAcknowledged(sceneOf(run), send));
+  const observer = createObserver(history, world, reached, (send) => takeAcknowledged(scene, send));
   const nodes = addNodes(world, plan);
   const elections = createElectionNotes(plan.cluster.allowsUnclean);
   const onlooker = createOnlooker(history, elections);
@@ -114,22 +114,30 @@ function prepare(options: RunOptions, plan: Plan): Run {
     startAt(world, node, 0);
   }
   if (nodes.length === 1) addClients(world, observer, plan, 0);
-  const checks = nodes.map(createNodeChecks);
-  const cast = {
+  const witness = createWitness();
+  const scene = sceneOf({ witness, history, nodes, elections, world, plan, keeper });
+  // One literal: of an object that is spread into another every run has a shape of its own, and all code is slow on it.
+  const run: Run = {
+    world,
+    plan,
+    history,
+    observer,
+    troubles,
+    hooks,
     nodes,
-    checks,
+    checks: nodes.map(createNodeChecks),
     onlooker,
     keeper,
     told: new Map<string, number>(),
     elections,
     groups: createGroupNotes(),
-    witness: createWitness(),
+    witness,
+    scene,
     stalls: new Map<object, number>(),
     held: new Set<number>(),
     isOneSilent: false,
     compareAtUs: 0,
   };
-  const run: Run = { world, plan, history, observer, troubles, hooks, ...cast };
   return run;
 }
 
@@ -141,7 +149,7 @@ function onStart({ world, troubles, checks }: Run, actor: Actor): void {
 
 /** Each node is checked where machines are; who looks at leads, or at several nodes, always judges promises. */
 function onStepped(run: Run, actor: Actor, out: Outbox): void {
-  const { world, checks, nodes, onlooker, history, elections } = run;
+  const { world, checks, nodes, onlooker, history, elections, scene } = run;
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
@@ -154,17 +162,18 @@ function onStepped(run: Run, actor: Actor, out: Outbox): void {
   noteGroups(run.groups, node, world.env.reached);
   if (nodes.length === 1 && !run.plan.isUnlimited) return;
   noteElections(elections, node.image, world.env.reached);
-  const scene = sceneOf(run);
   testify(scene, actor, lookAt(onlooker, history, actor, world.nowUs));
   note(scene, judgeClaims(node, out));
 }
 
-function sceneOf({ witness, history, nodes, elections, world, plan, keeper }: Run): Scene {
+type Shown = Pick<Run, 'witness' | 'history' | 'nodes' | 'elections' | 'world' | 'plan' | 'keeper'>;
+
+function sceneOf({ witness, history, nodes, elections, world, plan, keeper }: Shown): Scene {
   const { inSyncMin } = plan.cluster;
   const isDamaged = (node: number, log: string): boolean => {
     return isSpoilt(keeper, node, log) || nodes[node - 1]?.disk?.betrayals.hasLied === true;
   };
-  return { witness, history, nodes, nowUs: world.nowUs, inSyncMin, mayLose: elections.isUncleanAllowed, isDamaged };
+  return { witness, history, nodes, time: world, inSyncMin, elections, isDamaged };
 }
 
 /** Something lasts, or is over: `spans` has when it did, of which the last may have no end yet. */

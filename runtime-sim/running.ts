@@ -16,7 +16,7 @@ import type { Plan } from './scenario.ts';
 import { compareSnapshots, type Shelf } from './snapshot-check.ts';
 import { lookForStalls, type Stalls } from './stalls.ts';
 import type { Troubles } from './trouble/troubles.ts';
-import type { Witness } from './witness.ts';
+import type { Scene, Witness } from './witness.ts';
 import { ADMINISTERING } from './workload/administering.ts';
 import { MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
@@ -42,6 +42,8 @@ export interface Run {
   /** By log: until when it was told that its contract is broken. */
   readonly told: Map<string, number>;
   readonly witness: Witness;
+  /** What the witness looks at. */
+  readonly scene: Scene;
   readonly stalls: Stalls;
   /** Actors that stay down when they go down. */
   readonly held: Set<number>;

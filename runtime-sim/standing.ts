@@ -45,7 +45,15 @@ export interface Standing {
   /** By what a node keeps of a replica: what it knew as a leader. */
   readonly known: Map<object, Knowledge>;
   /** By lead of the quorum: the voters that it has named last, and where. */
-  readonly voters: Map<object, { readonly voters: readonly string[]; readonly saidAt: number }>;
+  readonly voters: Map<object, NamedVoters>;
+}
+
+/** The voters as a leader has named them. */
+interface NamedVoters {
+  /** What it had of them, which is replaced and never changed. */
+  readonly quorum: object;
+  readonly voters: readonly string[];
+  readonly saidAt: number;
 }
 
 /** Nothing was seen. */
@@ -58,10 +66,13 @@ type Raft = NonNullable<Node['controller']>['quorum']['raft'];
 /** A member of the quorum was seen. */
 export function seeVoters({ voters: named }: Standing, node: number, raft: Raft): Complaint | null {
   const { lead, epoch, quorum, earlierQuorums, highWatermark, log } = raft;
-  const voters = quorum.voters.map(({ id, directoryId }) => `${id} ${directoryId}`);
   const saidAt = earlierQuorums[earlierQuorums.length - 1]?.replacedAt ?? -1;
   const before = lead === null ? null : (named.get(lead) ?? null);
-  if (lead !== null) named.set(lead, { voters, saidAt });
+  // Mostly nothing is new: who follows is judged by its log alone, and a leader when it names others.
+  const isKnown = before !== null && before.quorum === quorum && before.saidAt === saidAt;
+  if (saidAt < log.end && (lead === null || isKnown)) return null;
+  const voters = quorum.voters.map(({ id, directoryId }) => `${id} ${directoryId}`);
+  if (lead !== null) named.set(lead, { quorum, voters, saidAt });
   const epochStartNext = lead?.epochStartNext ?? -1;
   return judgeVoters({ node, epoch, voters, saidAt, logEnd: log.end, before, highWatermark, epochStartNext });
 }

@@ -69,6 +69,8 @@ interface Committed {
 /** What it remembers. */
 export interface Witness {
   readonly scans: Scans;
+  /** By `ReplicaSight.log`: the folder of the log. */
+  readonly folders: Map<string, string>;
   /** By `ReplicaSight.log`. */
   readonly committed: Map<string, Committed>;
   image: MetadataImage | null;
@@ -94,6 +96,7 @@ export interface Witness {
 export function createWitness(): Witness {
   return {
     scans: createScans(),
+    folders: new Map(),
     committed: new Map(),
     image: null,
     reached: new Map(),
@@ -114,11 +117,11 @@ export interface Scene {
   readonly witness: Witness;
   readonly history: History;
   readonly nodes: readonly Actor[];
-  readonly nowUs: number;
+  readonly time: { readonly nowUs: number };
   /** min.insync.replicas, which nobody alters. */
   readonly inSyncMin: number;
-  /** Unclean elections are allowed: partitions may lose what was committed. */
-  readonly mayLose: boolean;
+  /** Where unclean elections are allowed partitions may lose what was committed. */
+  readonly elections: { readonly isUncleanAllowed: boolean };
   /** The disk has damaged what a node has of a log, named as in `ReplicaSight.log`, and it is not whole again. */
   readonly isDamaged: (node: number, log: string) => boolean;
 }
@@ -136,14 +139,14 @@ export function testify(scene: Scene, actor: Actor, news: readonly News[]): void
     else if (partition !== null) claimForPartition(scene, sight, partition);
     else if (raft !== undefined) claimForQuorum(scene, raft, sight);
     lookAtStanding(scene, actor, { sight, partition }, raft);
-    if (scene.mayLose) continue;
+    if (scene.elections.isUncleanAllowed) continue;
     note(scene, judgeStart(sight, scene.witness.committed.get(sight.log)?.offset ?? 0), sight.log);
   }
 }
 
 /** Holds a replica against those that it leads, or follows. */
 function lookAtStanding(scene: Scene, actor: Actor, { sight, partition }: News, raft: Raft | undefined): void {
-  const { witness, nodes, nowUs } = scene;
+  const { witness, nodes, time } = scene;
   const { standing, image } = witness;
   const { log, isLeader } = sight;
   const replica = partition ?? raft;
@@ -161,7 +164,7 @@ function lookAtStanding(scene: Scene, actor: Actor, { sight, partition }: News, 
   const before = standing.known.get(partition);
   note(scene, seeKnowledge(standing, sight, partition, decided, heldEndOf(scene)), log);
   const isSameSet = before?.partitionEpoch === partition.leader.inSync?.partitionEpoch;
-  if (isSameSet || before?.epoch !== sight.epoch || !isStalled(partition, monotonicMs(actor.clock, nowUs))) return;
+  if (isSameSet || before?.epoch !== sight.epoch || !isStalled(partition, monotonicMs(actor.clock, time.nowUs))) return;
   // Whoever waits for it may wait until somebody appends or fetches (KAFKA-13091).
   const node = nodeOf(actor);
   if (node !== null) note(scene, stalled(node, partition), log);
@@ -209,7 +212,7 @@ function takeImage(scene: Scene, { image }: Node): void {
       if (earlier === partition) continue;
       const log = logName(topic.name, index, topic.id);
       if (earlier !== undefined) note(scene, judgeJoining(log, earlier, partition, image), log);
-      if (!scene.mayLose) {
+      if (!scene.elections.isUncleanAllowed) {
         note(scene, seeDecision(witness.standing, log, earlier, partition, image, heldEndOf(scene)), log);
       }
       const committed = witness.committed.get(log);
@@ -256,7 +259,7 @@ function claimForPartition(
 }
 
 function judgePartition(scene: Scene, claim: Claim, partition: PartitionImage, wanted: number): void {
-  if (scene.mayLose) return;
+  if (scene.elections.isUncleanAllowed) return;
   const { isr, elr, replicas } = partition;
   const holders: Holder[] = [];
   for (const node of replicas) {
@@ -274,11 +277,20 @@ const FOLDER = '/data';
 function heldAt(scene: Scene, node: number, log: string, offset: number, isForSure: boolean): Held | null {
   const actor = scene.nodes[node - 1];
   if (actor === undefined || actor.disk === null) throw new Error('a replica is on a node that there is not');
-  const space = log.indexOf(' ');
-  const folder = space < 0 ? metadataFolder(FOLDER) : `${FOLDER}/${log.slice(0, space)}`;
+  const folder = folderOf(scene.witness, log);
   if (scene.isDamaged(node, log) || actor.disk.rot.some(({ path }) => path.startsWith(`${folder}/`))) return null;
   const place = { disk: actor.disk, life: actor.life, folder, isForSure };
-  return space < 0 ? heldOfQuorum(scene.witness.scans, place, offset) : heldOf(scene.witness.scans, place, offset);
+  const { scans } = scene.witness;
+  return log === QUORUM ? heldOfQuorum(scans, place, offset) : heldOf(scans, place, offset);
+}
+
+function folderOf({ folders }: Witness, log: string): string {
+  let folder = folders.get(log);
+  if (folder === undefined) {
+    folder = log === QUORUM ? metadataFolder(FOLDER) : `${FOLDER}/${log.slice(0, log.indexOf(' '))}`;
+    folders.set(log, folder);
+  }
+  return folder;
 }
 
 /** Names a lead of the quorum. */
@@ -315,8 +327,8 @@ function claimForQuorum(scene: Scene, raft: Raft, sight: ReplicaSight): void {
 
 /** A follower shows a high watermark. */
 function holdAgainst(scene: Scene, { log, node, highWatermark }: ReplicaSight): void {
-  const { witness, mayLose } = scene;
-  if (highWatermark <= 0 || (mayLose && log.includes(' '))) return;
+  const { witness, elections } = scene;
+  if (highWatermark <= 0 || (elections.isUncleanAllowed && log !== QUORUM)) return;
   const committed = witness.committed.get(log);
   const own = heldAt(scene, node, log, highWatermark, false)?.epoch ?? -1;
   const truth = committed === undefined ? null : heldAt(scene, committed.node, log, highWatermark, false);
@@ -324,7 +336,8 @@ function holdAgainst(scene: Scene, { log, node, highWatermark }: ReplicaSight): 
 }
 
 function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
-  const { witness, nodes, nowUs } = scene;
+  const { witness, nodes } = scene;
+  const { nowUs } = scene.time;
   const { epoch, campaign, lead, peers } = raft;
   if (scene.history.calmUs < 0) witness.calmEpoch = Math.max(witness.calmEpoch, epoch);
   else if (epoch > witness.calmEpoch) note(scene, unsettled(node, epoch));
@@ -368,11 +381,11 @@ function noteStrangers({ directories, strangers }: Witness, node: number, { epoc
   }
 }
 
-function noteFollowing({ witness, nowUs }: Scene, node: number, { lead, follow, leaderId, epoch }: Raft): void {
+function noteFollowing({ witness, time }: Scene, node: number, { lead, follow, leaderId, epoch }: Raft): void {
   const leader = lead !== null ? node : follow?.hasFetched === true ? leaderId : -1;
   const before = witness.followings.get(node);
   if (before?.leader === leader && before.epoch === epoch) return;
-  if (leader >= 0) witness.followings.set(node, { node, leader, epoch, sinceUs: nowUs });
+  if (leader >= 0) witness.followings.set(node, { node, leader, epoch, sinceUs: time.nowUs });
   else if (before !== undefined) witness.followings.delete(node);
 }
 

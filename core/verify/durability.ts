@@ -83,23 +83,23 @@ export interface VoterLog {
  */
 export function judgeQuorumClaim(claim: Claim, leaderEpoch: number, voters: readonly VoterLog[]): Complaint | null {
   const { log, by, offset, epoch } = claim;
-  const says = `${log} is committed up to ${offset} says ${by}`;
+  const says = (): string => `${log} is committed up to ${offset} says ${by}`;
   const has = (voter: VoterLog): boolean =>
     voter.end >= offset && (epoch < 0 || voter.epoch < 0 || voter.epoch === epoch);
   const holding = voters.filter(has);
   if (2 * holding.length <= voters.length) {
     const nodes = holding.map(({ node }) => node).join(', ');
-    return complaint('committed-in-memory', 1, `${says}, and only nodes [${nodes}] have it on their disks for sure`);
+    return complaint('committed-in-memory', 1, `${says()}, and only nodes [${nodes}] have it on their disks for sure`);
   }
   for (const one of voters) {
     if (has(one)) continue;
     const electors = voters.filter((other) => !isNewer(other, one));
     if (2 * electors.length <= voters.length) continue;
-    const sentence = `${says}, and node ${one.node}, which lacks it, could be elected with epoch ${one.lastEpoch}`;
+    const sentence = `${says()}, and node ${one.node}, which lacks it, could be elected with epoch ${one.lastEpoch}`;
     return complaint('committed-electable', 1, sentence);
   }
   if (epoch < 0 || epoch >= leaderEpoch) return null;
-  const sentence = `${says} in epoch ${leaderEpoch}, and the last of it is of epoch ${epoch}`;
+  const sentence = `${says()} in epoch ${leaderEpoch}, and the last of it is of epoch ${epoch}`;
   return complaint('committed-of-old-epoch', 1, sentence);
 }
 

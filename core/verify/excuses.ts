@@ -91,9 +91,14 @@ export interface VotersScene {
 
 /** Nothing was done. */
 export function createExcuses(): Excuses {
-  const lists = { wounds: new Map(), breaches: new Map(), heard: new Map(), misled: new Map() };
-  const strayed = new Map<string, Set<string>>();
-  return { ...lists, strayed, flippedUs: Number.POSITIVE_INFINITY };
+  return {
+    wounds: new Map(),
+    breaches: new Map(),
+    heard: new Map(),
+    misled: new Map(),
+    strayed: new Map(),
+    flippedUs: Number.POSITIVE_INFINITY,
+  };
 }
 
 /** The name of a partition's log. */

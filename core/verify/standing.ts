@@ -28,16 +28,16 @@ export function judgeFollower(
   leader: Lineage | null,
   most: number,
 ): Complaint | null {
-  const who = `node ${follower.node} follows ${log} in epoch ${epoch}`;
+  const who = (): string => `node ${follower.node} follows ${log} in epoch ${epoch}`;
   if (follower.end > most) {
-    const sentence = `${who}, has taken records up to ${follower.end}, and the leader never had more than ${most}`;
+    const sentence = `${who()}, has taken records up to ${follower.end}, and the leader never had more than ${most}`;
     return complaint('parted', 2, sentence);
   }
   if (leader === null) return null;
   const at = partingOf(follower, leader);
   if (at < 0) return null;
   const [own, other] = [epochAt(follower.epochs, at), epochAt(leader.epochs, at)];
-  const sentence = `${who}, and has one of epoch ${own} at ${at}, where the leader has one of epoch ${other}`;
+  const sentence = `${who()}, and has one of epoch ${own} at ${at}, where the leader has one of epoch ${other}`;
   return complaint('parted', 2, sentence);
 }
 
