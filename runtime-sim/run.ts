@@ -86,23 +86,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
   const elections = createElectionNotes(plan.cluster.allowsUnclean);
   const onlooker = createOnlooker(history, elections);
   const keeper = createKeeper(nodes, onlooker, plan.cluster.inSyncMin, plan.changeVotersEveryMs !== null);
-  const troubles: Troubles = {
-    plan,
-    nodes: nodes.map(({ actor }) => actor),
-    struck: new Map(),
-    ambushes: 0,
-    rareSteps: 0,
-    awaited: null,
-    isHealed: false,
-    endings: new Map(),
-    nextEnd: END,
-    find: (target) => findTarget(nodes, target),
-    keeper,
-    copies: new Map(),
-    onRot: (path) => noteRot(history, path),
-    onHold: (isHeld) => noteSpan(history.holds, world.nowUs, isHeld),
-    onFull: (isFull) => noteSpan(history.fulls, world.nowUs, isFull),
-  };
+  const troubles = createTroubles({ world, plan, history, nodes, keeper });
   const hooks: Hooks = {
     onTrouble: (_, trouble) => fireTrouble(world, troubles, trouble, hooks),
     onDown: (_, actor, state) => onDown(run, actor, state),
@@ -139,6 +123,28 @@ function prepare(options: RunOptions, plan: Plan): Run {
     compareAtUs: 0,
   };
   return run;
+}
+
+type Struck = Pick<Run, 'world' | 'plan' | 'history' | 'nodes' | 'keeper'>;
+
+function createTroubles({ world, plan, history, nodes, keeper }: Struck): Troubles {
+  return {
+    plan,
+    nodes: nodes.map(({ actor }) => actor),
+    struck: new Map(),
+    ambushes: 0,
+    rareSteps: 0,
+    awaited: null,
+    isHealed: false,
+    endings: new Map(),
+    nextEnd: END,
+    find: (target) => findTarget(nodes, target),
+    keeper,
+    copies: new Map(),
+    onRot: (path) => noteRot(history, path),
+    onHold: (isHeld) => noteSpan(history.holds, world.nowUs, isHeld),
+    onFull: (isFull) => noteSpan(history.fulls, world.nowUs, isFull),
+  };
 }
 
 function onStart({ world, troubles, checks }: Run, actor: Actor): void {
