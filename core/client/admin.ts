@@ -10,7 +10,7 @@
  * A crash loses the administrator; questions without an event may have been carried out.
  */
 import { backoffMs } from '../channel/backoff.ts';
-import type { Address, Answer, ChannelEvent } from '../channel/channel.ts';
+import type { Address, Answer, ChannelEvent, Peer } from '../channel/channel.ts';
 import { assert } from '../lib/assert.ts';
 import { type Ids, nextTicket } from '../lib/ids.ts';
 import type { Env, NetworkInput, Outbox } from '../lib/world.ts';
@@ -71,6 +71,8 @@ interface Task {
   retryAtMs: number;
   /** The call that is out; 0 for none. */
   call: number;
+  /** Brokers that have said that they do not lead what it is about: the others are asked first. */
+  strangers: string[];
 }
 
 /** An administrator's state: plain data. */
@@ -105,7 +107,8 @@ export function askAdmin(
 ): number {
   const ticket = nextTicket(admin.options.ids);
   const untilMs = env.nowMs + admin.options.timeoutMs;
-  admin.tasks.set(ticket, { ticket, request, untilMs, attemptsMax, attempts: 0, unsure: 0, retryAtMs: 0, call: 0 });
+  const fresh = { attempts: 0, unsure: 0, retryAtMs: 0, call: 0, strangers: [] };
+  admin.tasks.set(ticket, { ticket, request, untilMs, attemptsMax, ...fresh });
   admin.isDirty = true;
   return ticket;
 }
@@ -136,7 +139,10 @@ function takeAnswer(admin: Admin, env: Env, task: Task, event: Answer, out: Outb
   const { error, message, result } = readAnswer(task.request, event);
   if (isWorthAgain(error)) {
     // Questions go to brokers in turn: the one that leads may not be among those that are up.
-    if (doubtsLeader(error)) openAnother(admin.cluster, env, out);
+    if (doubtsLeader(error)) {
+      task.strangers.push(event.peer);
+      openAnother(admin.cluster, env, out);
+    }
     again(admin, env, task, error, isDoubtful(error), events);
     return;
   }
@@ -195,7 +201,7 @@ function drive(admin: Admin, env: Env, out: Outbox, events: AdminEvent[]): void 
       continue;
     }
     if (task.retryAtMs > env.nowMs) continue;
-    const peer = findPeer(cluster, env, out);
+    const peer = peerFor(admin, env, task, out);
     if (peer === null) continue;
     task.attempts += 1;
     task.call = callAdmin(cluster.channel, env, peer.key, task.request, options.requestTimeoutMs, out);
@@ -204,6 +210,14 @@ function drive(admin: Admin, env: Env, out: Outbox, events: AdminEvent[]): void 
     finish(admin, task, { error, message: errorInfo(error).message, result: {} }, events);
   }
   if (admin.tasks.size > 0) driveCluster(cluster, env, out);
+}
+
+/** A broker that has not been found to lead nothing here; where no other is up, they all are asked once more. */
+function peerFor({ cluster }: Admin, env: Env, task: Task, out: Outbox): Peer | null {
+  const peer = findPeer(cluster, env, out, task.strangers);
+  if (peer !== null || task.strangers.length === 0) return peer;
+  task.strangers = [];
+  return findPeer(cluster, env, out);
 }
 
 /** Ends: connections are closed and every open question comes to its event. */

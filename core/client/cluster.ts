@@ -78,6 +78,7 @@ const RECONNECT_BACKOFF_MAX_MS = 1000;
 const ANSWER_BYTES_MAX = 128 * 1024 * 1024;
 
 const METADATA = 3;
+const NOBODY: readonly string[] = [];
 
 /** The state, plain data. */
 export interface Cluster {
@@ -257,15 +258,18 @@ function refreshDueMs(cluster: Cluster): number {
   return cluster.isStale ? cluster.refreshAtMs : cluster.refreshAtMs + metadataMaxAgeMs;
 }
 
-/** A peer that is up and has room, the idlest; of equals each in turn. Null for none: then one is being opened. */
-export function findPeer(cluster: Cluster, env: Env, out: Outbox): Peer | null {
+/**
+ * A peer that is up and has room, the idlest; of equals each in turn. Null for none: then one is being opened. `except`:
+ * keys of peers that will not do.
+ */
+export function findPeer(cluster: Cluster, env: Env, out: Outbox, except: readonly string[] = NOBODY): Peer | null {
   let best: Peer | null = null;
   let isOpening = false;
   let isUp = false;
   for (const peer of cluster.channel.peers.values()) {
     if (peer.state === 'connecting' || peer.state === 'negotiating') isOpening = true;
     if (peer.state === 'up') isUp = true;
-    if (!canCall(cluster.channel, peer.key)) continue;
+    if (except.includes(peer.key) || !canCall(cluster.channel, peer.key)) continue;
     if (best === null || isBetter(cluster, peer, best)) best = peer;
   }
   if (best === null && !isOpening && !isUp) openNext(cluster, env, out);

@@ -48,8 +48,7 @@ export interface AdministeringOptions {
 /** What a question is about. */
 type Purpose =
   | { readonly kind: 'operation'; readonly operation: TopicOperation }
-  /** `isDisturbed`: another question for a leader was open at some time meanwhile. */
-  | { readonly kind: 'probe'; readonly creation: TopicOperation; readonly downs: number; isDisturbed: boolean }
+  | { readonly kind: 'probe'; readonly creation: TopicOperation; readonly downs: number }
   | { readonly kind: 'end'; readonly slot: number }
   | { readonly kind: 'cut'; readonly cut: CutRecords }
   | { readonly kind: 'other' };
@@ -162,14 +161,6 @@ function operate(
 function ask(state: Administering, env: Env, request: AdminRequest, purpose: Purpose, attemptsMax?: number): void {
   state.open.set(askAdmin(state.admin, env, request, attemptsMax), purpose);
   state.options.observer.openAdministrations += 1;
-  if (!isForLeader(purpose)) return;
-  const atOnce = [...state.open.values()].filter(isForLeader);
-  for (const one of atOnce) if (one.kind === 'probe' && atOnce.length > 1) one.isDisturbed = true;
-}
-
-/** Whether a question is for whoever leads a partition. */
-function isForLeader({ kind }: Purpose): boolean {
-  return kind === 'probe' || kind === 'end' || kind === 'cut';
 }
 
 function createTopic(state: Administering, env: Env, topic: string): void {
@@ -314,14 +305,14 @@ function probe(state: Administering, env: Env, creation: TopicOperation, count: 
   const downs = history.downsUs.length;
   for (let partition = 0; partition < count; partition++) {
     const request: AdminRequest = { kind: 'listOffset', topic, partition, at: 'latest' };
-    const purpose: Purpose = { kind: 'probe', creation, downs, isDisturbed: false };
+    const purpose: Purpose = { kind: 'probe', creation, downs };
     ask(state, env, request, purpose, history.isOfSeveral ? PROBES_MAX : 1);
   }
 }
 
 function judgeProbe(
   state: Administering,
-  { creation, downs, isDisturbed }: Extract<Purpose, { kind: 'probe' }>,
+  { creation, downs }: Extract<Purpose, { kind: 'probe' }>,
   event: AdminEvent,
 ): void {
   const { history } = state.options.observer;
@@ -335,8 +326,6 @@ function judgeProbe(
     (one) => one.topic === topic && one.action.kind === 'delete' && one.unsureAttempts > 0,
   );
   if (history.downsUs.length !== downs || isDeleted || isMaybeDeleted) return;
-  // Who has two questions for leaders goes from node to node for both, and may miss the one by looking for the other.
-  if (history.isOfSeveral && isDisturbed && event.error === ErrorCode.NOT_LEADER_OR_FOLLOWER) return;
   // Of several nodes one that leads may be lost at any moment before all is well.
   if (history.isOfSeveral && (history.calmUs < 0 || startUs < history.calmUs)) return;
   const { request } = event;
