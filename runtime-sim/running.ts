@@ -15,6 +15,7 @@ import { compareAll, note, type Onlooker } from './onlooker.ts';
 import type { Plan } from './scenario.ts';
 import { compareSnapshots, type Shelf } from './snapshot-check.ts';
 import { lookForStalls, type Stalls } from './stalls.ts';
+import { lookForStrays } from './strays.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Scene, Witness } from './witness.ts';
 import { ADMINISTERING } from './workload/administering.ts';
@@ -90,6 +91,7 @@ export function runOn(run: Run, ms: number, isSo: () => boolean = () => false): 
   while (world.nowUs < untilUs) {
     runUntil(world, Math.min(untilUs, world.nowUs + LOOK_US), hooks);
     lookForStalls(run.stalls, run.history, nodes, world.nowUs);
+    lookForStrays(run.stalls, run.history, nodes, world.network, world.nowUs);
     if (world.nowUs >= run.compareAtUs) {
       run.compareAtUs = world.nowUs + COMPARE_US;
       compareReplicas(run, false);

@@ -14,7 +14,7 @@ import type { Actor } from './actor.ts';
 import { monotonicMs } from './clock.ts';
 import { nodeOf } from './nodes.ts';
 
-/** By partition of a life of a node, and by proposal: since when it could go on. Microseconds. */
+/** By what a life of a node keeps of a partition, a proposal or the quorum: since when it could go on. Microseconds. */
 export type Stalls = Map<object, number>;
 
 /** So long a high watermark may stand still, while the node runs. Microseconds. */
@@ -50,7 +50,7 @@ export function lookForStalls(stalls: Stalls, history: History, nodes: readonly 
 }
 
 /** Whether something has been so for longer than it may; told once. */
-function hasLasted(stalls: Stalls, what: object, isSo: boolean, usMax: number, nowUs: number): boolean {
+export function hasLasted(stalls: Stalls, what: object, isSo: boolean, usMax: number, nowUs: number): boolean {
   if (!isSo) {
     stalls.delete(what);
     return false;
