@@ -132,7 +132,7 @@ function isLedDamaged({ keeper, history }: Run, index: number): boolean {
 /** Reads everything; only what is owed must be readable. */
 function audit(run: Run, owed: readonly number[], withinMs: number): Complaint | null {
   const { world, observer, plan, history } = run;
-  const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
+  const auditor = addReader(world, observer, plan, 2 + plan.replayers, 'final', world.nowUs);
   runOn(run, withinMs, () => auditor.state !== undefined && isReadingDone(auditor.state));
   compareReplicas(run, true);
   const open = auditor.state === undefined ? [] : openReadings(auditor.state);

@@ -126,7 +126,7 @@ export function addProducers(world: World, observer: Observer, plan: Plan, fromU
         lingerMs: producer.lingerMs,
         batchBytesMax: 4_096,
         inFlightMax: producer.inFlightMax,
-        requestTimeoutMs: REQUEST_TIMEOUT_MS,
+        requestTimeoutMs: producer.requestTimeoutMs,
         deliveryTimeoutMs: producer.deliveryTimeoutMs,
         retryBackoffMs: RETRY_BACKOFF_MS,
         compression: producer.codec,
@@ -252,7 +252,7 @@ export function addReader(
       isolation: 'readUncommitted',
       maxWaitMs: 250,
       minBytes: 1,
-      maxBytes: mode === 'tail' ? 1_000_000 : 30_000,
+      maxBytes: mode === 'tail' ? 1_000_000 : mode === 'replay' ? plan.replayBytesMax : 30_000,
       // A last reader is to see all that is committed, which the leader knows first.
       rack: mode === 'tail' && plan.cluster.hasRacks ? rackOf(plan, 2) : '',
       requestTimeoutMs: REQUEST_TIMEOUT_MS,

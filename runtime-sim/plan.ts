@@ -20,6 +20,7 @@ const ENTITY = {
   cluster: 800,
   directories: 801,
   paces: 820,
+  patience: 840,
   replaying: 900,
 } as const;
 
@@ -84,6 +85,7 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
     driftPpm: drawn(dice, ENTITY.shape, [-500, 500]),
     replayers: pick(dice, SITE.plan, ENTITY.shape, [1, 1, 2, 3]),
     areReplayersTogether: chance(dice, SITE.plan, ENTITY.replaying, 500_000),
+    replayBytesMax: pick(dice, SITE.plan, ENTITY.replaying, [4_000, 30_000, 30_000]),
   };
 }
 
@@ -110,7 +112,10 @@ const ALONE: ClusterPlan = {
   racks: 1,
 };
 
-/** A quarter of the producers send seldom, and a quarter wait for hardly anything: one more way to lose an answer. */
+/**
+ * A quarter of the producers send seldom, and a quarter wait for hardly anything: one more way to lose an answer. And a
+ * quarter ask again while what they asked first is still being done.
+ */
 function drawProducer(dice: Dice, number: number, scenario: Scenario): ProducerPlan {
   const { workload } = scenario;
   const entity = ENTITY.producers + number;
@@ -126,6 +131,7 @@ function drawProducer(dice: Dice, number: number, scenario: Scenario): ProducerP
     everyMs: drawn(dice, entity, workload.everyMs) * slowness,
     burstMax: drawn(dice, entity, workload.burstMax),
     valueBytesMax: drawn(dice, entity, workload.valueBytesMax),
+    requestTimeoutMs: pick(dice, SITE.plan, ENTITY.patience + number, [2_000, 2_000, 2_000, 250]),
     deliveryTimeoutMs: haste > 0 ? haste : pick(dice, SITE.plan, entity, [1_500, 4_000, 15_000, 15_000]),
   };
 }

@@ -143,7 +143,9 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
   addProducers(world, observer, plan, fromUs);
   addAdministrators(world, observer, plan, fromUs);
   addReader(world, observer, plan, 1, 'tail', fromUs + 30_000);
-  addReader(world, observer, plan, 2, 'replay', fromUs + 40_000);
+  for (let index = 0; index < plan.replayers; index++) {
+    addReader(world, observer, plan, 2 + index, 'replay', fromUs + 40_000 + index * 200);
+  }
   addRepeater(world, observer, plan, fromUs);
   addMover(world, observer, plan, fromUs);
   addVoterChangers(world, observer, plan, fromUs);
@@ -251,7 +253,7 @@ function notServed({ history, isOneSilent }: Run, servedUs: number): Complaint |
 
 function audit(run: Run): Complaint | null {
   const { world, hooks, observer, plan, nodes } = run;
-  const auditor = addReader(world, observer, plan, 3, 'final', world.nowUs);
+  const auditor = addReader(world, observer, plan, 2 + plan.replayers, 'final', world.nowUs);
   const isDone = (): boolean => auditor.state !== undefined && isReadingDone(auditor.state);
   const isRead = runUntil(world, world.nowUs + AUDIT_MAX_MS * 1000, hooks, isDone);
   if (nodes.length > 1) compareReplicas(run, true);

@@ -32,6 +32,7 @@ export type Family =
   | 'isolation'
   | 'keyCut'
   | 'answerCut'
+  | 'split'
   | 'clog'
   | 'narrow'
   | 'halfClose'
@@ -234,6 +235,8 @@ export interface ProducerPlan {
   readonly everyMs: number;
   readonly burstMax: number;
   readonly valueBytesMax: number;
+  /** A short one gives up what is still being done, and asks again. */
+  readonly requestTimeoutMs: number;
   /** A short one ends records that are on their way. */
   readonly deliveryTimeoutMs: number;
 }
@@ -302,6 +305,8 @@ export interface Plan {
   readonly replayers: number;
   /** All of them begin anew at the same moments, as jobs by the clock do. */
   readonly areReplayersTogether: boolean;
+  /** What each of them asks for at once: the less, the longer they go through one file. */
+  readonly replayBytesMax: number;
   readonly administration: AdministrationPlan | null;
   readonly groups: readonly GroupPlan[];
   readonly settings: readonly (readonly [name: string, value: number | string])[];

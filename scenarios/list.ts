@@ -38,6 +38,7 @@ import { THREE_STRAY_WRITES } from './three-stray-writes.ts';
 import { THREE_SWARM } from './three-swarm.ts';
 import { THREE_TURNS } from './three-turns.ts';
 import { THREE_YOUNG_TOPICS } from './three-young-topics.ts';
+import { TWO_SIDES } from './two-sides.ts';
 import { UNCLEAN_ELECTION } from './unclean-election.ts';
 import { UNLIMITED_ALONE, UNLIMITED_FIVE, UNLIMITED_SWAPS, UNLIMITED_WIRE, UNLIMITED_WRITES } from './unlimited.ts';
 import { VOTERS_COME_AND_GO } from './voters-come-and-go.ts';
@@ -84,6 +85,7 @@ export const SCENARIOS: readonly Scenario[] = [
   THREE_LATE_MOVES,
   THREE_TURNS,
   THREE_YOUNG_TOPICS,
+  TWO_SIDES,
 ];
 
 /**

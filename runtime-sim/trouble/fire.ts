@@ -31,7 +31,7 @@ import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troub
 import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { awaitElection } from './elections.ts';
 import { endLinks, healLinks, strikeLinks } from './links.ts';
-import { END, endLater, nodeFor, noteFull, noteHolds, type Troubles } from './troubles.ts';
+import { END, endLater, nodeFor, noteFull, noteHolds, smallerSide, type Troubles } from './troubles.ts';
 
 /** Queues the first moment of every family. */
 export function beginTroubles(world: World, troubles: Troubles): void {
@@ -77,6 +77,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'isolation':
     case 'keyCut':
     case 'answerCut':
+    case 'split':
     case 'clog':
     case 'narrow':
       return strikeLinks(world, troubles, trouble);
@@ -118,6 +119,7 @@ type NodeFamily = Exclude<
   | 'isolation'
   | 'keyCut'
   | 'answerCut'
+  | 'split'
   | 'clog'
   | 'narrow'
   | 'recoveryCrash'
@@ -187,16 +189,13 @@ function pauseFor(world: World, troubles: Troubles, node: Actor, us: number): bo
 /** So long several stand still together, on average: beyond the sessions of brokers. Microseconds. */
 const STANDSTILL_US = 5_000_000;
 
-/** As many as the others can do without stand still together, as on one host that stalls: one, and some beside it. */
+/** As many as the others can do without stand still together, as on one host that stalls. */
 function standStill(world: World, troubles: Troubles, { on }: TroublePlan): boolean {
   const { dice } = world;
   const us = around(dice, SITE.pairs, 10, STANDSTILL_US);
-  const first = nodeFor(world, troubles, on).actor;
-  const others = troubles.nodes.filter((number) => number !== first);
-  let hasStruck = pauseFor(world, troubles, actorOf(world, first), us);
-  for (let left = Math.ceil(troubles.nodes.length / 2) - 2; left > 0; left--) {
-    const [next] = others.splice(below(dice, SITE.pairs, 10, others.length), 1);
-    if (next !== undefined && pauseFor(world, troubles, actorOf(world, next), us)) hasStruck = true;
+  let hasStruck = false;
+  for (const number of smallerSide(world, troubles, on, 10)) {
+    if (pauseFor(world, troubles, actorOf(world, number), us)) hasStruck = true;
   }
   return hasStruck;
 }

@@ -3,16 +3,17 @@
  *
  * pairCut: silence between two nodes, both ways or one; both are heard by the others. isolation: one node hears none of
  * the others, or none hears it, or both; sometimes so with clients too. keyCut: requests of one API do not get from a
- * node to the others, nor what follows them on their connections. answerCut: they do, and their answers do not. clog:
- * everything from one node to another takes its time, or both ways. narrow: few bytes get through in a second on each
- * connection from one node to another.
+ * node to the others, nor what follows them on their connections. answerCut: they do, and their answers do not. split:
+ * nodes that are fewer than half hear each other and none of the rest, nor does any of the rest hear them; they are
+ * heard again one after the other. clog: everything from one node to another takes its time, or both ways. narrow: few
+ * bytes get through in a second on each connection from one node to another.
  */
 import { around, below, chance, pick, SITE } from '../dice.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
 import { clog, cut, cutAnswers, cutKey, heal, healSome, narrow } from '../network/trouble.ts';
-import type { TroublePlan } from '../scenario.ts';
+import type { Target, TroublePlan } from '../scenario.ts';
 import { actorOf, queueNetwork, tellLine, type World } from '../world.ts';
-import { endLater, nodeFor, noteHolds, type Troubles } from './troubles.ts';
+import { endLater, nodeFor, noteHolds, smallerSide, type Troubles } from './troubles.ts';
 
 /** What nodes ask each other: Fetch, Vote, BeginQuorumEpoch, AlterPartition, Envelope, registration, heartbeat. */
 const KEYS: readonly number[] = [1, 52, 53, 56, 58, 62, 63];
@@ -23,9 +24,13 @@ const NARROWS: readonly number[] = [5, 30, 200];
 /** How long the network is broken between nodes, on average: below time-outs, or far beyond. Microseconds. */
 const LASTS_US: readonly number[] = [400_000, 1_500_000, 4_000_000];
 
+/** How long it takes, on average, until the next of a smaller side is heard again. Microseconds. */
+const RETURNS_US: readonly number[] = [1_500_000, 4_000_000];
+
 /** Strikes between nodes; false where there is nobody else. */
 export function strikeLinks(world: World, troubles: Troubles, { family, on }: TroublePlan): boolean {
   if (troubles.nodes.length < 2) return false;
+  if (family === 'split') return split(world, troubles, on);
   const { dice } = world;
   const from = nodeFor(world, troubles, on).actor;
   const others = troubles.nodes.filter((node) => node !== from);
@@ -72,6 +77,26 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
   noteHolds(world, troubles);
   const us = around(dice, SITE.pairs, 6, pick(dice, SITE.pairs, 6, LASTS_US));
   endLater(world, troubles, { kind: 'links', directions }, us);
+  return true;
+}
+
+/** Who goes together comes back one by one: whoever is first again has heard of what the last still knows nothing of. */
+function split(world: World, troubles: Troubles, on: Target): boolean {
+  const { dice, network } = world;
+  const side = [...smallerSide(world, troubles, on, 11)];
+  const rest = troubles.nodes.filter((node) => !side.includes(node));
+  const names = (list: readonly number[]): string => list.map((one) => actorOf(world, one).name).join(', ');
+  tellLine(world, names(side), `hear nothing of ${names(rest)}, nor are heard there`);
+  const meanUs = pick(dice, SITE.pairs, 11, RETURNS_US);
+  let us = 0;
+  while (side.length > 0) {
+    const [next = -1] = side.splice(below(dice, SITE.pairs, 11, side.length), 1);
+    const directions = rest.flatMap((other) => [directionKey(next, other), directionKey(other, next)]);
+    for (const direction of directions) network.cut.add(direction);
+    us += around(dice, SITE.pairs, 11, meanUs);
+    endLater(world, troubles, { kind: 'links', directions }, us);
+  }
+  noteHolds(world, troubles);
   return true;
 }
 

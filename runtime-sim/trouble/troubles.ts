@@ -6,7 +6,7 @@
  */
 import type { Actor } from '../actor.ts';
 import type { Keeper } from '../damage.ts';
-import { pick, SITE } from '../dice.ts';
+import { below, pick, SITE } from '../dice.ts';
 import type { DiskCopy } from '../disk/betrayal.ts';
 import type { Family, Plan, Target } from '../scenario.ts';
 import { actorOf, troubleAt, type World } from '../world.ts';
@@ -73,6 +73,17 @@ export function nodeFor(world: World, troubles: Troubles, on: Target): Actor {
   if (second === undefined) return actorOf(world, first);
   const found = on === 'any' ? -1 : troubles.find(on);
   return actorOf(world, found >= 0 ? found : pick(world.dice, SITE.pairs, 0, troubles.nodes));
+}
+
+/** A node that a trouble strikes, and as many beside it as the others can do without: they stand together. */
+export function smallerSide(world: World, troubles: Troubles, on: Target, entity: number): readonly number[] {
+  const first = nodeFor(world, troubles, on).actor;
+  const others = troubles.nodes.filter((number) => number !== first);
+  const side = [first];
+  for (let left = Math.ceil(troubles.nodes.length / 2) - 2; left > 0; left--) {
+    side.push(...others.splice(below(world.dice, SITE.pairs, entity, others.length), 1));
+  }
+  return side;
 }
 
 /** Tells whether bytes are held back anywhere, by the network or by a process that stands still. */

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { withoutRealWorld } from '../../runtime-sim/ban.ts';
 import { runSeed } from '../../runtime-sim/run.ts';
+import type { Scenario } from '../../runtime-sim/scenario.ts';
 import { SCENARIOS } from '../../scenarios/list.ts';
 
 test.each(SCENARIOS.map(({ name }) => name))('%s: a short run keeps every promise and is the same twice', (name) => {
@@ -30,6 +31,22 @@ test('voters-come-and-go: once operators rest no late word of theirs takes the l
   expect(violations).toEqual([]);
   expect(marks.get('raft.voter.removed')).toBeGreaterThan(2);
   expect(marks.get('sim.repeated.between')).toBeGreaterThan(20);
+});
+
+test('two-sides: two of five nodes are apart from the others together, and all is well when they are back', () => {
+  const scenarios = SCENARIOS.filter(({ name }) => name === 'two-sides').map((story): Scenario => {
+    return { ...story, troubles: [{ family: 'split', every: [2_000, 2_000], on: 'leader', always: true }] };
+  });
+  const { violations, struck, lines } = runSeed({ seed: 2, scenarios, durationMs: 6_000 });
+  expect(violations).toEqual([]);
+  const sides = lines.filter(({ text }) => text.startsWith('hear nothing of'));
+  expect(sides.length).toBe(struck.get('split'));
+  expect(sides.length).toBeGreaterThan(0);
+  for (const { actor, text } of sides) {
+    const apart = `${actor} | ${text}`.match(/node-\d/g) ?? [];
+    expect(new Set(apart).size).toBe(5);
+    expect(actor.split(', ').length).toBe(2);
+  }
 });
 
 test('two seeds are two runs', () => {
