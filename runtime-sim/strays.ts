@@ -22,8 +22,8 @@ interface Member {
 }
 
 /**
- * So long a voter may be so: it may have to give up a question that nobody answers, wait for its next turn to stand, and
- * ask again. Microseconds.
+ * So long a voter may be so: it may have to give up a question that nobody answers, wait for its next turn to stand,
+ * and ask again. Microseconds.
  */
 const ASTRAY_US_MAX = 6_000_000;
 

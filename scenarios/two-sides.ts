@@ -6,7 +6,7 @@ import { FIVE_NODES, QUICK_TURNS, SMALL_FILES, SMALL_LAGS, STEADY_LOAD_ON_THREE 
 export const TWO_SIDES: Scenario = {
   name: 'two-sides',
   proves:
-    'What a few nodes have gone on with among themselves gives way to what the others decided, however late they hear of it.',
+    'What a few nodes went on with among themselves gives way to what the others decided, however late they hear it.',
   durationMs: 20_000,
   weight: 2,
   cluster: FIVE_NODES,

@@ -259,8 +259,8 @@ function refreshDueMs(cluster: Cluster): number {
 }
 
 /**
- * A peer that is up and has room, the idlest; of equals each in turn. Null for none: then one is being opened. `except`:
- * keys of peers that will not do.
+ * A peer that is up and has room, the idlest; of equals each in turn. Null for none: then one is being opened.
+ * `except`: keys of peers that will not do.
  */
 export function findPeer(cluster: Cluster, env: Env, out: Outbox, except: readonly string[] = NOBODY): Peer | null {
   let best: Peer | null = null;

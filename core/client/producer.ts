@@ -344,11 +344,9 @@ function tend(producer: Producer, env: Env, line: Line, events: ProducerEvent[])
   if (error !== ErrorCode.NONE && !errorInfo(error).retriable) {
     failLine(line, producer, { error, message: errorInfo(error).message }, events);
   }
-  const told = events.length;
   const state = mend(line, producer, events);
   if (state === 'whole') return;
   env.reached('producer.newEpoch');
-  if (events.length > told) env.reached('producer.unsure');
   if (state === 'exhausted') producer.identity.state = 'none';
 }
 

@@ -80,7 +80,7 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
   return true;
 }
 
-/** Who goes together comes back one by one: whoever is first again has heard of what the last still knows nothing of. */
+/** Who goes together comes back one by one: the first has heard then of what the last still knows nothing of. */
 function split(world: World, troubles: Troubles, on: Target): boolean {
   const { dice, network } = world;
   const side = [...smallerSide(world, troubles, on, 11)];
