@@ -15,19 +15,23 @@ import {
   type Excuses,
   excuseNow,
   isOneTooMany,
+  leaveToWounded,
   logName,
   maySpareVoters,
   noteStray,
   type Placing,
   QUORUM,
   quorumBreach,
+  type Stake,
   type VotersScene,
   type Wound,
+  woundedLeft,
   woundReplica,
   woundVoter,
 } from '../core/verify/excuses.ts';
 import type { History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
+import { TOPIC } from './casting.ts';
 import type { DiskDamage } from './disk/betrayal.ts';
 import {
   commonEpoch,
@@ -44,7 +48,7 @@ import {
   trueEpoch,
   votersOf,
 } from './holdings.ts';
-import { isLastKnown } from './known.ts';
+import { isLastKnown, isSure } from './known.ts';
 import { nodeOf } from './nodes.ts';
 import type { Onlooker } from './onlooker.ts';
 import type { World } from './world.ts';
@@ -156,6 +160,7 @@ export function noteSwap(keeper: Keeper, atUs: number, actor: Actor, kind: 'lost
   woundAll(keeper, atUs, actor, kind, lasting.length > 0);
   misled.delete(nodeIdOf(actor));
   if (lasting.some(({ path }) => !CHECKED.test(path))) misled.set(nodeIdOf(actor), atUs);
+  noteDeserted(keeper, atUs);
 }
 
 /** Takes into the book what is new of a node's disk, and gives it. To be called after each step and end of a life. */
@@ -168,7 +173,33 @@ export function noteDamages(keeper: Keeper, atUs: number, actor: Actor): readonl
   refreshImage(keeper.holdings);
   const news = damages.slice(from);
   for (const damage of news) noteDamage(keeper, atUs, actor, damage);
+  noteDeserted(keeper, atUs);
   return news;
+}
+
+/** Takes into the book which partitions are left to damaged disks. To be called after each end of a life too. */
+export function noteDeserted(keeper: Keeper, atUs: number): void {
+  const { excuses, holdings } = keeper;
+  if (excuses.wounds.size === 0) return;
+  refreshImage(holdings);
+  for (const log of excuses.wounds.keys()) {
+    const partition = log === QUORUM ? undefined : topicOf(holdings, log)?.partitions[partOf(log).partition];
+    if (partition === undefined || excuses.breaches.has(log)) continue;
+    const nodes = woundedLeft(excuses, log, partition, (id) => isSure(holdings, id));
+    if (nodes.length > 0) leaveToWounded(excuses, log, nodes, { atUs, ...stakeOf(keeper, log) });
+  }
+}
+
+/** What has been shown as committed of a log. */
+function stakeOf(keeper: Keeper, log: string): Stake {
+  const committed = committedOf(keeper, log);
+  const committedEpoch = trueEpoch(keeper.holdings, log, committed - 1);
+  return { committed, committedEpoch, incarnation: incarnationOf(keeper, log) };
+}
+
+/** A cluster is known by its constant topic, which nobody deletes. */
+function incarnationOf({ holdings }: Keeper, log: string): string {
+  return topicOf(holdings, log === QUORUM ? logName(TOPIC, 0) : log)?.id ?? '';
 }
 
 const NO_DAMAGES: readonly DiskDamage[] = [];
@@ -209,9 +240,7 @@ function lifeOf({ life, down }: Actor): number {
 }
 
 function woundOne(keeper: Keeper, atUs: number, actor: Actor, kind: DamageKind, isLasting: boolean, log: string): void {
-  const committed = committedOf(keeper, log);
-  const committedEpoch = trueEpoch(keeper.holdings, log, committed - 1);
-  const wound: Wound = { kind, atUs, life: lifeOf(actor), committed, committedEpoch, epoch: -1, isLasting };
+  const wound: Wound = { kind, atUs, life: lifeOf(actor), ...stakeOf(keeper, log), epoch: -1, isLasting };
   woundReplica(keeper.excuses, log, nodeIdOf(actor), wound, keeper.inSyncMin);
 }
 
@@ -225,9 +254,7 @@ function woundQuorum(
 ): void {
   const id = nodeIdOf(actor);
   const epoch = memberFor(keeper.holdings, id)?.epoch ?? 0;
-  const committed = committedOf(keeper, QUORUM);
-  const committedEpoch = trueEpoch(keeper.holdings, QUORUM, committed - 1);
-  const wound: Wound = { kind, atUs, life: lifeOf(actor), committed, committedEpoch, epoch, isLasting };
+  const wound: Wound = { kind, atUs, life: lifeOf(actor), ...stakeOf(keeper, QUORUM), epoch, isLasting };
   woundVoter(keeper.excuses, id, wound, votersScene(keeper, id, kind, forgetsVote));
   if (actor.down !== null) forgetSaid(keeper, id);
 }
@@ -289,7 +316,8 @@ export function noteRecoveries(keeper: Keeper): readonly string[] {
     }
   }
   for (const log of [...excuses.breaches.keys()]) {
-    if (closeBreach(excuses, log, (offset) => commonEpoch(keeper.holdings, log, offset))) {
+    const epochAt = (offset: number): number | null => commonEpoch(holdings, log, offset);
+    if (closeBreach(excuses, log, { incarnation: incarnationOf(keeper, log), epochAt })) {
       news.push(`nothing was lost of ${log}: what is promised of it holds again`);
     }
   }

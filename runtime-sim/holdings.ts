@@ -35,6 +35,8 @@ export interface Holdings {
   readonly members: Map<number, Member>;
   /** The same of partitions, by node and by log. */
   readonly held: Map<number, ReadonlyMap<string, Held>>;
+  /** By node whose last life ended in good order: the broker epoch of that life. */
+  readonly clean: Map<number, number>;
   /** The newest that any node has had. */
   image: MetadataImage | null;
   voters: readonly NamedVoter[];
@@ -49,7 +51,7 @@ export interface NamedVoter {
 /** Nothing was seen. */
 export function createHoldings(nodes: readonly Actor[]): Holdings {
   const voters = nodes.map((actor) => ({ id: nodeIdOf(actor), directoryId: ZERO_UUID }));
-  return { nodes, members: new Map(), held: new Map(), image: null, voters };
+  return { nodes, members: new Map(), held: new Map(), clean: new Map(), image: null, voters };
 }
 
 /** The number of a node. */
@@ -61,6 +63,8 @@ export function nodeIdOf({ actor }: Actor): number {
 export function noteEnd(holdings: Holdings, actor: Actor, state: unknown): void {
   if (state === undefined || actor.role !== 'node') return;
   const node = state as Node;
+  if (actor.down === 'exited' && node.exit?.code === 0) holdings.clean.set(nodeIdOf(actor), node.lifecycle.epoch);
+  else holdings.clean.delete(nodeIdOf(actor));
   const member = memberOf(node);
   if (member !== null) holdings.members.set(nodeIdOf(actor), member);
   const held = new Map<string, Held>();

@@ -40,3 +40,12 @@ export function isIndispensable(keeper: Keeper, actor: Actor): boolean {
   const id = nodeIdOf(actor);
   return partitionsOn(holdings, id).some((log) => woundedIn(excuses, log).length > 0 && isLastKnown(keeper, log, id));
 }
+
+/** Whether a node was not shut down uncleanly since the life that the cluster knows. */
+export function isSure({ nodes, image, clean }: Keeper['holdings'], id: number): boolean {
+  const broker = image?.cluster.brokers.get(id);
+  const actor = nodes[id - 1];
+  const node = actor === undefined ? null : nodeOf(actor);
+  if (broker === undefined) return false;
+  return node?.lifecycle.incarnationId === broker.incarnationId || clean.get(id) === broker.epoch;
+}

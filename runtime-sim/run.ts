@@ -13,7 +13,7 @@ import { withoutRealWorld } from './ban.ts';
 import { partitionsOf } from './casting.ts';
 import { judgeClaims } from './claims.ts';
 import { SIMULATED_CODECS } from './codecs.ts';
-import { createKeeper, isSpoilt, placeIn } from './damage.ts';
+import { createKeeper, isSpoilt, noteDeserted, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
@@ -193,7 +193,10 @@ function noteSpan(spans: History['holds'], nowUs: number, lasts: boolean): void 
 function onDown(run: Run, actor: Actor, state: unknown): void {
   const { world, observer, held, nodes, keeper } = run;
   noteEnd(keeper.holdings, actor, state);
-  if (actor.role === 'node') seeDamages(run, actor);
+  if (actor.role === 'node') {
+    seeDamages(run, actor);
+    noteDeserted(keeper, world.nowUs);
+  }
   if (actor.machine === PRODUCING) forgetSends(observer, state);
   if (actor.machine === ADMINISTERING) forgetAdministrations(observer, state);
   if (actor.machine === MOVING) forgetMoves(observer, state);

@@ -368,7 +368,8 @@ function watchQuorum(scene: Scene, { nodeId: node }: Node, raft: Raft): void {
     const disk = nodes[voter - 1]?.disk;
     if (disk == null) continue;
     const kept = keptVote(disk, metadataFolder(FOLDER));
-    note(scene, seeVote(witness.votes, { epoch, voter, candidate: node, kept }));
+    const isDamaged = scene.isDamaged(voter, QUORUM);
+    note(scene, seeVote(witness.votes, { epoch, voter, candidate: node, kept, isDamaged }));
   }
 }
 

@@ -8,13 +8,17 @@
  *   time. A damage to its files wounds a replica, whatever a checksum may still tell of it. It is whole again when, in
  *   a later life of its node, it is in sync and has shown as committed all that anybody had when the damage was done;
  *   not while damaged bytes lie on its disk.
+ * - And while some replica that is whole is known to have everything: in sync or eligible, and not shut down uncleanly
+ *   since. Where all of these are gone who led last leads again (KIP-966), and a disk that was set back cannot be told
+ *   from one that was not. An empty one is: its directory is another one.
  * - The quorum keeps what is committed while no majority can come together that has forgotten some of it: voters that
  *   hold all of it are part of each. A node whose directory is not the voter's does not vote, and a majority must be
  *   left that do. One that was set back to an older state of its disk votes, and knows nothing of what came since. Nor
  *   may a node vote twice in an epoch: it may lose its memory only where nobody can ask for that vote any more.
  * - Where the quorum's contract is broken, nothing is promised of partitions: it says who leads them.
- * - A contract that was broken holds again once every replica is whole and has what had been committed then, under the
- *   same leader epoch: no log can have another record there without having lost it.
+ * - A contract that was broken holds again once every replica is whole and has what had been committed each time it was
+ *   broken, under the same leader epoch: no log can have another record there without having lost it. A cluster that
+ *   came anew has nothing of the one before.
  * - Frames have no checksum, batches have. A bit that flips in a batch costs nothing; one that flips in anything else
  *   may be taken for any answer or question.
  * - A value is read where it was sent, and nowhere else, with one exception: a batch does not say of which partition it
@@ -48,18 +52,22 @@ export interface Wound {
   readonly committed: number;
   /** The epoch of the last of these; -1 where there is none, or nobody had it. */
   readonly committedEpoch: number;
+  /** Of which log of that name: the id of the topic, or what the cluster is known by. */
+  readonly incarnation: string;
   /** Of the quorum: the epoch that the node had known. */
   readonly epoch: number;
   /** Damaged bytes lie on the disk, and no fetch brings others in their place. */
   readonly isLasting: boolean;
 }
 
-/** When and why a log's contract was broken, and what had been shown as committed then. */
+/** What had been shown as committed when a log's contract was broken. */
+export type Stake = Pick<Wound, 'committed' | 'committedEpoch' | 'incarnation'>;
+
+/** When and why a log's contract was broken last, and what was at stake each time since it held. */
 export interface Breach {
   readonly atUs: number;
   readonly why: string;
-  readonly committed: number;
-  readonly committedEpoch: number;
+  readonly stakes: readonly Stake[];
 }
 
 /** What was done, as far as it matters. */
@@ -165,24 +173,71 @@ export function woundVoter(excuses: Excuses, node: number, wound: Wound, scene: 
   openWound(excuses, QUORUM, node, wound);
 }
 
-function breach({ breaches }: Excuses, log: string, { atUs, committed, committedEpoch }: Wound, why: string): void {
-  const before = breaches.get(log);
-  // What may have been lost first must be found again.
-  if (before === undefined || committed >= before.committed)
-    breaches.set(log, { atUs, why, committed, committedEpoch });
+/** Who may lead a partition, as the newest metadata has it. */
+export interface Leading {
+  readonly isr: readonly number[];
+  readonly elr: readonly number[];
+  readonly leader: number;
+  readonly lastKnownElr: readonly number[];
 }
 
-/** Closes the breach of a log of which nobody is wounded, if `epochAt` says of all replicas that nothing was lost. */
-export function closeBreach(
-  { breaches, wounds }: Excuses,
+/**
+ * The wounded replicas one of which is to lead a partition, because nobody who is whole is known to have all of it any
+ * more. `isSure`: a node was not shut down uncleanly since the life that the cluster knows.
+ */
+export function woundedLeft(
+  { wounds }: Excuses,
   log: string,
-  epochAt: (offset: number) => number | null,
-): boolean {
+  { isr, elr, leader, lastKnownElr }: Leading,
+  isSure: (id: number) => boolean,
+): readonly number[] {
+  const ofLog = wounds.get(log);
+  if (ofLog === undefined) return [];
+  const mayLead = [...isr, ...elr];
+  if (mayLead.some((id) => !ofLog.has(id) && isSure(id))) return [];
+  const last = [...mayLead, leader, ...lastKnownElr];
+  return [...ofLog].filter(([id, { kind }]) => kind !== 'lost' && last.includes(id)).map(([id]) => id);
+}
+
+/** A partition is left to replicas that are wounded; `woundedLeft` says to which. */
+export function leaveToWounded(
+  excuses: Excuses,
+  log: string,
+  nodes: readonly number[],
+  loss: Stake & { readonly atUs: number },
+): void {
+  const left = `only the disks of nodes ${nodes.join(', ')}, which are damaged,`;
+  breach(excuses, log, loss, `${left} are left to lead ${log}: the others were shut down uncleanly`);
+}
+
+function breach({ breaches }: Excuses, log: string, loss: Stake & { readonly atUs: number }, why: string): void {
+  const { atUs, committed, committedEpoch, incarnation } = loss;
+  const known = breaches.get(log)?.stakes ?? [];
+  const isKnown = known.some((one) => {
+    return one.committed === committed && one.committedEpoch === committedEpoch && one.incarnation === incarnation;
+  });
+  // What may have been lost first must be found again too: that a later record is there proves nothing of it.
+  const stakes = isKnown ? known : [...known, { committed, committedEpoch, incarnation }];
+  breaches.set(log, { atUs, why, stakes });
+}
+
+/** What all replicas of a log have now. */
+export interface FoundAgain {
+  readonly incarnation: string;
+  /** Under which epoch all have a record; null where one lacks it, or has another. */
+  readonly epochAt: (offset: number) => number | null;
+}
+
+/** Closes the breach of a log of which nobody is wounded, if all replicas have what was at stake. */
+export function closeBreach({ breaches, wounds }: Excuses, log: string, now: FoundAgain): boolean {
   const broken = breaches.get(log);
   if (broken === undefined || (wounds.get(log)?.size ?? 0) > 0) return false;
-  const { committed, committedEpoch } = broken;
-  if (committed > 0 && (committedEpoch < 0 || epochAt(committed - 1) !== committedEpoch)) return false;
-  return breaches.delete(log);
+  const isKept = ({ committed, committedEpoch, incarnation }: Stake): boolean => {
+    // A topic that is no more was deleted, or the quorum has forgotten it, which has a stake of its own.
+    if (incarnation !== now.incarnation) return log !== QUORUM;
+    return committed === 0 || (committedEpoch >= 0 && now.epochAt(committed - 1) === committedEpoch);
+  };
+  return broken.stakes.every(isKept) && breaches.delete(log);
 }
 
 function openWound({ wounds }: Excuses, log: string, node: number, wound: Wound): void {

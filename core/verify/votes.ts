@@ -20,6 +20,8 @@ export interface CountedVote {
   readonly candidate: number;
   /** What the voter's disk says of it, for sure; null where there is no such file. */
   readonly kept: KeptVote | null;
+  /** The disk has broken its word: what it says now is not what its node was told that it holds. */
+  readonly isDamaged: boolean;
 }
 
 /** The memory. */
@@ -36,7 +38,8 @@ export function createVoteJudge(): VoteJudge {
 }
 
 /** Takes a vote that is counted, once for each candidate, epoch and voter. What is wrong with it, or null. */
-export function seeVote(judge: VoteJudge, { epoch, voter, candidate, kept }: CountedVote): Complaint | null {
+export function seeVote(judge: VoteJudge, counted: CountedVote): Complaint | null {
+  const { epoch, voter, candidate, kept, isDamaged } = counted;
   const votes = judge.votes.get(epoch) ?? new Map<number, number>();
   judge.votes.set(epoch, votes);
   const before = votes.get(voter);
@@ -48,7 +51,7 @@ export function seeVote(judge: VoteJudge, { epoch, voter, candidate, kept }: Cou
   const isKept =
     kept !== null &&
     (kept.leaderEpoch > epoch || (kept.leaderEpoch === epoch && (kept.votedId === candidate || kept.leaderId >= 0)));
-  if (isKept) return null;
+  if (isKept || isDamaged) return null;
   const has = kept === null ? 'nothing' : `a vote for ${kept.votedId} in epoch ${kept.leaderEpoch}`;
   const sentence = `node ${candidate} counts a vote of node ${voter} in epoch ${epoch}, and on that disk is ${has}`;
   return complaint('vote-in-memory', sentence);

@@ -7,8 +7,10 @@ import {
   type Excuses,
   excuseFor,
   excuseNow,
+  type FoundAgain,
   isCore,
   isOnlyKnown,
+  leaveToWounded,
   maySpareVoters,
   noteStray,
   QUORUM,
@@ -18,6 +20,7 @@ import {
   type Wound,
   wholeNodes,
   woundedIn,
+  woundedLeft,
   woundReplica,
   woundVoter,
 } from '../../core/verify/excuses.ts';
@@ -28,7 +31,13 @@ const OTHER = 'orders-1';
 const IN_SYNC_MIN = 2;
 
 function wound(fields: Partial<Wound> = {}): Wound {
-  return { kind: 'lost', atUs: 1, life: 3, committed: 100, committedEpoch: 4, epoch: 7, isLasting: false, ...fields };
+  const what = { committed: 100, committedEpoch: 4, incarnation: 'first' };
+  return { kind: 'lost', atUs: 1, life: 3, ...what, epoch: 7, isLasting: false, ...fields };
+}
+
+/** All replicas have the record at one offset under an epoch, and lack any other. */
+function having(offset: number, epoch: number, incarnation = 'first'): FoundAgain {
+  return { incarnation, epochAt: (asked) => (asked === offset ? epoch : null) };
 }
 
 /** A replica of a partition is wounded on each of these nodes. */
@@ -173,13 +182,51 @@ test('an invariant that breaks is excused in a node that a file without a checks
 
 test('a breach of which nothing came is over once all are whole and have what was committed', () => {
   const excuses = voterWounded({ holders: [2] });
-  expect(closeBreach(excuses, QUORUM, () => 4)).toBe(false);
+  expect(closeBreach(excuses, QUORUM, having(99, 4))).toBe(false);
   closeWound(excuses, VOTER_SHOWN);
-  expect(closeBreach(excuses, QUORUM, () => 5)).toBe(false);
-  expect(closeBreach(excuses, QUORUM, () => null)).toBe(false);
+  expect(closeBreach(excuses, QUORUM, having(99, 5))).toBe(false);
+  expect(closeBreach(excuses, QUORUM, having(98, 4))).toBe(false);
   expect(lostIn(excuses, LOG)).not.toBeNull();
-  expect(closeBreach(excuses, QUORUM, (offset) => (offset === 99 ? 4 : null))).toBe(true);
+  expect(closeBreach(excuses, QUORUM, having(99, 4))).toBe(true);
   expect(lostIn(excuses, LOG)).toBeNull();
+});
+
+test('what was at stake first must be found again, whatever was lost and kept since', () => {
+  const excuses = woundedOn(1, 3);
+  woundReplica(excuses, LOG, 3, wound({ committed: 180, committedEpoch: 8 }), IN_SYNC_MIN);
+  for (const node of [1, 3]) closeWound(excuses, { ...PARTITION_SHOWN, node, highWatermark: 180 });
+  expect(closeBreach(excuses, LOG, having(179, 8))).toBe(false);
+  expect(lostIn(excuses, LOG)).not.toBeNull();
+  const both = { incarnation: 'first', epochAt: (offset: number) => (offset === 179 ? 8 : 4) };
+  expect(closeBreach(excuses, LOG, both)).toBe(true);
+});
+
+test('a cluster that came anew has nothing of the one before, and a topic that did owes nothing', () => {
+  const excuses = voterWounded({ holders: [2] });
+  closeWound(excuses, VOTER_SHOWN);
+  expect(closeBreach(excuses, QUORUM, having(99, 4, 'second'))).toBe(false);
+  const ofTopic = woundedOn(1, 3);
+  for (const node of [1, 3]) closeWound(ofTopic, { ...PARTITION_SHOWN, node });
+  expect(closeBreach(ofTopic, LOG, having(3, 1, 'second'))).toBe(true);
+});
+
+test('a partition is left to a disk that was set back once all others were shut down uncleanly', () => {
+  const setBack = createExcuses();
+  woundReplica(setBack, LOG, 1, wound({ kind: 'older' }), IN_SYNC_MIN);
+  const led = { isr: [1, 2], elr: [3], leader: 1, lastKnownElr: [] };
+  expect(woundedLeft(setBack, LOG, led, () => true)).toEqual([]);
+  expect(woundedLeft(setBack, LOG, led, (id) => id === 3)).toEqual([]);
+  expect(woundedLeft(setBack, LOG, led, (id) => id === 1)).toEqual([1]);
+  expect(woundedLeft(setBack, OTHER, led, () => false)).toEqual([]);
+  // Somebody else led last: that one is whole, and leads again.
+  expect(woundedLeft(setBack, LOG, { isr: [], elr: [], leader: -1, lastKnownElr: [2] }, () => false)).toEqual([]);
+  expect(woundedLeft(setBack, LOG, { isr: [], elr: [], leader: -1, lastKnownElr: [1] }, () => false)).toEqual([1]);
+  // An empty disk has another directory.
+  expect(woundedLeft(woundedOn(1), LOG, led, () => false)).toEqual([]);
+  const { committed, committedEpoch, incarnation, atUs } = wound();
+  leaveToWounded(setBack, LOG, [1], { atUs, committed, committedEpoch, incarnation });
+  expect(lostIn(setBack, LOG)).toContain('only the disks of nodes 1');
+  expect(lostIn(setBack, OTHER)).toBeNull();
 });
 
 test('what was excused when it was found stays so, though the breach is over', () => {
@@ -189,7 +236,7 @@ test('what was excused when it was found stays so, though the breach is over', (
   const place = (): { log: string; node: number } => ({ log: QUORUM, node: -1 });
   excuseNow(excuses, [early], place);
   closeWound(excuses, VOTER_SHOWN);
-  closeBreach(excuses, QUORUM, () => 4);
+  closeBreach(excuses, QUORUM, having(99, 4));
   const { bugs, beyond } = sortByExcuse(excuses, [early, later], place);
   expect(bugs).toHaveLength(1);
   expect(bugs[0]).toBe(later);

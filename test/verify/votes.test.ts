@@ -18,23 +18,38 @@ function kept(leaderEpoch: number, votedId: number, leaderId = -1): KeptVote {
 
 test('a vote that is on the disk, or is over, is sound', () => {
   const judge = createVoteJudge();
-  expect(seeVote(judge, { epoch: 3, voter: 2, candidate: 1, kept: kept(3, 1) })).toBeNull();
-  expect(seeVote(judge, { epoch: 3, voter: 3, candidate: 1, kept: kept(4, -1) })).toBeNull();
-  expect(seeVote(judge, { epoch: 3, voter: 1, candidate: 1, kept: kept(3, -1, 1) })).toBeNull();
-  expect(seeVote(judge, { epoch: 4, voter: 2, candidate: 3, kept: kept(4, 3) })).toBeNull();
+  expect(seeVote(judge, { epoch: 3, voter: 2, candidate: 1, kept: kept(3, 1), isDamaged: false })).toBeNull();
+  expect(seeVote(judge, { epoch: 3, voter: 3, candidate: 1, kept: kept(4, -1), isDamaged: false })).toBeNull();
+  expect(seeVote(judge, { epoch: 3, voter: 1, candidate: 1, kept: kept(3, -1, 1), isDamaged: false })).toBeNull();
+  expect(seeVote(judge, { epoch: 4, voter: 2, candidate: 3, kept: kept(4, 3), isDamaged: false })).toBeNull();
 });
 
 test('a vote that the disk does not know is told', () => {
   const judge = createVoteJudge();
-  expect(seeVote(judge, { epoch: 3, voter: 2, candidate: 1, kept: kept(3, -1) })?.checker).toBe('vote-in-memory');
-  expect(seeVote(judge, { epoch: 4, voter: 2, candidate: 1, kept: kept(3, 1) })?.checker).toBe('vote-in-memory');
-  expect(seeVote(judge, { epoch: 5, voter: 2, candidate: 1, kept: null })?.checker).toBe('vote-in-memory');
+  expect(seeVote(judge, { epoch: 3, voter: 2, candidate: 1, kept: kept(3, -1), isDamaged: false })?.checker).toBe(
+    'vote-in-memory',
+  );
+  expect(seeVote(judge, { epoch: 4, voter: 2, candidate: 1, kept: kept(3, 1), isDamaged: false })?.checker).toBe(
+    'vote-in-memory',
+  );
+  expect(seeVote(judge, { epoch: 5, voter: 2, candidate: 1, kept: null, isDamaged: false })?.checker).toBe(
+    'vote-in-memory',
+  );
+});
+
+test('a disk that has broken its word need not know a vote, which stays one vote', () => {
+  const judge = createVoteJudge();
+  const vote = { epoch: 3, voter: 2, candidate: 1, kept: kept(2, -1) };
+  expect(seeVote(judge, { ...vote, isDamaged: true })).toBeNull();
+  expect(seeVote(judge, { ...vote, candidate: 3, isDamaged: true })?.checker).toBe('two-votes');
 });
 
 test('two votes in one epoch are told, though nobody was elected', () => {
   const judge = createVoteJudge();
-  seeVote(judge, { epoch: 3, voter: 2, candidate: 1, kept: kept(3, 1) });
-  expect(seeVote(judge, { epoch: 3, voter: 2, candidate: 3, kept: kept(3, 3) })?.checker).toBe('two-votes');
+  seeVote(judge, { epoch: 3, voter: 2, candidate: 1, kept: kept(3, 1), isDamaged: false });
+  expect(seeVote(judge, { epoch: 3, voter: 2, candidate: 3, kept: kept(3, 3), isDamaged: false })?.checker).toBe(
+    'two-votes',
+  );
 });
 
 const PATIENCE = { node: 1, epoch: 3, patienceUs: 1_000_000 };
