@@ -162,7 +162,7 @@ function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Ou
   opening.offset = id.endOffset;
   if (id.endOffset > 0) env.reached('raft.opening.snapshot');
   if (opening.logBase > id.endOffset && opening.logBase < Infinity) {
-    if (reader === null || wasSynced(raft, opening, opening.logBase)) {
+    if (wasSynced(raft, opening, opening.logBase)) {
       failRaft(raft, gapText(raft, opening.logBase, id.endOffset), events);
       return;
     }
@@ -181,6 +181,7 @@ function beginLog(raft: Raft, env: Env, reader: CheckpointReader | null, out: Ou
  * Whether a log that begins above the newest sound snapshot was ever synced there. If not, a power loss took the name
  * of the segment before: nothing of it was promised, and the log removes what follows nothing. A log is cut only below
  * a snapshot whose name is durable, so what is missing below a synced one was held by one that is damaged now, or gone.
+ * A disk that was empty has no snapshot yet: one that was never synced there is all that tells it from those.
  */
 function wasSynced(raft: Raft, { found }: Opening, base: number): boolean {
   return found.recoveryPoint >= base || raft.badSnapshots.some(({ endOffset }) => endOffset >= base);
