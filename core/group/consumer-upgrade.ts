@@ -2,9 +2,11 @@
  * A classic group becomes a consumer group when the first member of the consumer protocol joins it.
  *
  * An empty one just goes. One with members is translated: each member keeps what the last generation gave it, in the
- * epoch of that generation, and is told to join again by its next heartbeat; so nobody stops reading. The operator may
- * forbid it, and groups that are not of consumers, or whose own assignor told members more than partitions, stay as
- * they are. Whoever waits in the classic group is told to join again when the call succeeds, not before.
+ * epoch of that generation, and is told to join again by its next heartbeat; so nobody stops reading. What it owned
+ * before and has yet to give up, it has to give back first, as any member: until then nobody else is given it. The
+ * operator may forbid it, and groups that are not of consumers, or whose own assignor told members more than
+ * partitions, stay as they are. Whoever waits in the classic group is told to join again when the call succeeds, not
+ * before.
  */
 import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import { ErrorCode } from '../protocol/errors.ts';
@@ -16,7 +18,13 @@ import { createDraft, type Draft, type Refusal, refuse, timersOf, write } from '
 import { namesSaid, partitionsOf } from './consumer-heartbeat.ts';
 import { assignmentRecord, epochRecord, memberRecord, targetEpochRecord, targetRecord } from './consumer-records.ts';
 import { applyConsumerRecord } from './consumer-replay.ts';
-import { type ConsumerMember, createConsumerGroup, createConsumerMember } from './consumer-state.ts';
+import {
+  type ConsumerMember,
+  createConsumerGroup,
+  createConsumerMember,
+  MemberState,
+  type OwnedPartitions,
+} from './consumer-state.ts';
 import { tombstone } from './records.ts';
 import type { GroupWork } from './shapes.ts';
 import type { GroupState } from './state.ts';
@@ -74,7 +82,24 @@ function translate(work: GroupWork, classic: ClassicGroup): ConsumerMember[] | n
     if (one === null) return null;
     members.push(one);
   }
-  return members;
+  const given = new Set(members.flatMap(({ assigned }) => keysOf(assigned)));
+  return members.map((member) => withOwed(work, member, given));
+}
+
+/** The partitions as texts. */
+function keysOf(owned: OwnedPartitions): string[] {
+  return [...owned].flatMap(([topicId, partitions]) => [...partitions.keys()].map((one) => `${topicId} ${one}`));
+}
+
+/** With what the member said that it owns and nobody was given: it is on its way to give that up and join again. */
+function withOwed(work: GroupWork, member: ConsumerMember, given: ReadonlySet<string>): ConsumerMember {
+  const said = subscriptionOf(member.classic?.supportedProtocols[0]?.metadata ?? null)?.owned(work.image) ?? [];
+  const revoking = new Map<string, ReadonlyMap<number, number>>();
+  for (const { topicId, partitions } of said) {
+    const owed = partitions.filter((partition) => !given.has(`${topicId} ${partition}`));
+    if (owed.length > 0) revoking.set(topicId, new Map(owed.map((partition) => [partition, member.memberEpoch])));
+  }
+  return revoking.size === 0 ? member : { ...member, state: MemberState.UNREVOKED_PARTITIONS, revoking };
 }
 
 function translateMember(work: GroupWork, classic: ClassicGroup, member: ClassicMember): ConsumerMember | null {

@@ -30,16 +30,20 @@ function given(bytes: Uint8Array): string[] {
   );
 }
 
-/** A classic member that has 'orders' alone, in a stable group. */
-function classicGroup(coordinator: Coordinator, instance: string | null = null): { id: string; generation: number } {
-  const said = { protocols: subscribed(['orders']), groupInstanceId: instance };
+/** A classic member that has 'orders' alone, in a stable group; or is given less than it says that it owned. */
+function classicGroup(
+  coordinator: Coordinator,
+  instance: string | null = null,
+  { owned = [], kept = [0, 1, 2] }: { readonly owned?: readonly string[]; readonly kept?: number[] } = {},
+): { id: string; generation: number } {
+  const said = { protocols: subscribed(['orders'], owned), groupInstanceId: instance };
   let joining = join(coordinator, said);
   if (instance === null) {
     const first = answered(joining);
     joining = join(coordinator, { ...said, memberId: first.memberId });
   }
   const { memberId: id, generationId: generation } = awaited(coordinator, joining);
-  const all = encodeAssignment({ assignedPartitions: [{ topic: 'orders', partitions: [0, 1, 2] }], userData: null });
+  const all = encodeAssignment({ assignedPartitions: [{ topic: 'orders', partitions: kept }], userData: null });
   const synced = ask(coordinator, 14, 5, {
     groupId: 'g',
     generationId: generation,
@@ -96,6 +100,21 @@ describe('an upgrade', () => {
     pulse(coordinator, b);
     expect([...second.given, ...b.owned].sort()).toEqual(['orders-0', 'orders-1', 'orders-2']);
     expect(describeIt(coordinator).groupState).toBe('Stable');
+  });
+
+  it('gives nobody what a classic member is on its way to give up', () => {
+    const coordinator = coordinatorWith();
+    const { id, generation } = classicGroup(coordinator, null, {
+      owned: ['orders-0', 'orders-1', 'orders-2'],
+      kept: [0],
+    });
+    const b = joinAs(coordinator, 'b');
+    settleAll(coordinator, [b]);
+    expect(b.owned).toEqual([]);
+    expect(classicBeat(coordinator, generation, id)).toBe(ErrorCode.REBALANCE_IN_PROGRESS);
+    rejoin(coordinator, id, ['orders-0']);
+    settleAll(coordinator, [b]);
+    expect(b.owned).toHaveLength(1);
   });
 
   it('waits no longer for a classic member that is silent than its own session says', () => {
