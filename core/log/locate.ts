@@ -179,7 +179,7 @@ export function takeSearched(log: Log, env: Env, search: Search, bytes: Uint8Arr
   switch (search.stage) {
     case 'index':
     case 'time':
-      takeSlice(search, bytes);
+      if (!takeSlice(search, bytes)) distrust(log, env, search, out);
       break;
     case 'first':
       takeFirst(search, bytes);
@@ -189,16 +189,17 @@ export function takeSearched(log: Log, env: Env, search: Search, bytes: Uint8Arr
   }
 }
 
-/** The last entry that is kept is in the slice, or below it. */
-function takeSlice(search: Search, bytes: Uint8Array): void {
+/** The last entry that is kept is in the slice, or below it. False where that one is of no batch of the segment. */
+function takeSlice(search: Search, bytes: Uint8Array): boolean {
   const isIndex = search.stage === 'index';
   const view = batch.dataViewOf(bytes);
-  const { base } = search.segment;
+  const { base, sizeBytes } = search.segment;
   const count = Math.floor(bytes.length / (isIndex ? INDEX_ENTRY_BYTES : TIME_ENTRY_BYTES));
   for (let i = count - 1; i >= 0; i--) {
     const entry = isIndex ? offsetEntry(view, i, base) : timeEntry(view, i, base);
     const offset = isIndex ? entry.key : entry.value;
     if (offset >= search.offset) continue;
+    if (offset < base || (isIndex && (entry.value < 0 || entry.value >= sizeBytes))) return false;
     search.high = 0;
     if (isIndex) {
       search.offsetsKept = search.from + i + 1;
@@ -208,9 +209,10 @@ function takeSlice(search: Search, bytes: Uint8Array): void {
       search.timesKept = search.from + i + 1;
       noteTime(search, entry.key, offset);
     }
-    return;
+    return true;
   }
   search.high = search.from;
+  return true;
 }
 
 function takeFirst(search: Search, bytes: Uint8Array): void {

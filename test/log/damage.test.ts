@@ -1,6 +1,6 @@
 /** Bytes that are no longer what they were: bit rot, wrong indexes, missing and foreign files, broken snapshots. */
 import { describe, expect, it } from 'vitest';
-import { closeLog, openLog } from '../../core/log/log.ts';
+import { closeLog, openLog, truncateTo } from '../../core/log/log.ts';
 import type { LogFound } from '../../core/log/types.ts';
 import {
   append,
@@ -177,6 +177,31 @@ describe('wrong and missing files', () => {
       for (const offset of [59, 41, 33, 17, 5, 0])
         expect(valuesOf(read(world, { offset }))[0]?.[0]).toBeLessThanOrEqual(offset);
       expect(readAll(world, 0)).toEqual(values(0, BATCHES));
+    }
+  });
+
+  it.each([
+    ['before its head', 1, -1],
+    ['behind its end', 1, 0x7fff_ffff],
+    ['below its base', -5, 0],
+  ])('an index that points out of its segment, %s, does not change where a log is cut', (_, relative, position) => {
+    for (const offset of [57, 41, 33, 17, 5]) {
+      const world = filled();
+      stop(world);
+      restart(world, 'process');
+      open(world, { ...ALL, clean: true });
+      for (const [name, inode] of world.disk.names) {
+        if (!name.endsWith('.index')) continue;
+        const view = new DataView(inode.bytes.buffer, inode.bytes.byteOffset, inode.bytes.length);
+        for (let at = 0; at < inode.bytes.length; at += 8) {
+          view.setInt32(at, relative);
+          view.setInt32(at + 4, position);
+        }
+      }
+      truncateTo(world.log, world.env, offset, world.out);
+      settleAll(world);
+      expect(world.log.end).toBe(offset);
+      expect(readAll(world, 0)).toEqual(values(0, offset));
     }
   });
 

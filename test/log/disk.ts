@@ -173,6 +173,7 @@ function tryFile(disk: TestDisk, effect: FileEffect): DiskError | Done {
       inode.synced = inode.bytes;
       return { kind: 'synced' };
     case 'read':
+      if (effect.position < 0) throw new Error(`a read at ${effect.position}`);
       return { kind: 'read', bytes: inode.bytes.slice(effect.position, effect.position + effect.length) };
     case 'truncate':
       open.isPoisoned = false;
