@@ -12,8 +12,9 @@
 
 import { isCore, logName, wholeNodes } from '../core/verify/excuses.ts';
 import type { Complaint, History } from '../core/verify/history.ts';
+import { judgeService } from '../core/verify/service.ts';
 import type { Actor } from './actor.ts';
-import { addReader, REQUEST_TIMEOUT_MS, TOPIC } from './casting.ts';
+import { addReader, REQUEST_TIMEOUT_MS, serviceMs, TOPIC } from './casting.ts';
 import { partitionsText } from './conditions.ts';
 import { noteFlips } from './damage.ts';
 import { nodeIdOf, topicOf, votersOf } from './holdings.ts';
@@ -93,7 +94,10 @@ function playCore(run: Run, core: readonly Actor[]): Complaint | null {
     const known = constantPartitions(nodes)[partition];
     return known !== undefined && known.isr.length >= plan.cluster.inSyncMin;
   });
-  return notServed(history, servedUs, replicated) ?? audit(run, owed, AUDIT_MAX_MS);
+  const isOwed = (partition: number): boolean => replicated.includes(partition);
+  const leastMs = serviceMs(core.length < nodes.length);
+  const unserved = judgeService(history.sends, { fromUs: servedUs, leastMs, isOwed });
+  return unserved ?? audit(run, owed, AUDIT_MAX_MS);
 }
 
 /** The constant partitions whose contract holds, and of which one of these nodes has all. */
@@ -104,15 +108,6 @@ function owedPartitions({ keeper, nodes }: Run, ids: readonly number[]): number[
     if (!isBroken && ids.some((id) => isr.includes(id) || elr.includes(id))) owed.push(partition);
   });
   return owed;
-}
-
-function notServed({ sends }: History, servedUs: number, owed: readonly number[]): Complaint | null {
-  for (const { partition, sentUs, outcome, value, error } of sends) {
-    if (sentUs < servedUs || outcome === 'acknowledged' || !owed.includes(partition)) continue;
-    const sentence = `value ${value}, sent when all was well, came to error ${error}`;
-    return { ...late('not-served', sentence), partition };
-  }
-  return null;
 }
 
 function disbelieve({ sessions }: History, session: number): void {

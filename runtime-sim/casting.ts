@@ -4,6 +4,7 @@
  */
 import type { Address } from '../core/channel/channel.ts';
 import type { AdminRequest } from '../core/client/admin-calls.ts';
+import { silenceMs } from '../core/client/cluster.ts';
 import { ErrorCode } from '../core/protocol/errors.ts';
 import type { HistoryPartition } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
@@ -31,11 +32,19 @@ export const REQUEST_TIMEOUT_MS = 2_000;
 /** And asks again first after about this. */
 export const RETRY_BACKOFF_MS = 50;
 const ADMIN_TIMEOUT_MS = 6_000;
+/** What nodes that are well need for all that a send takes. */
+const SERVICE_MS = 1_000;
 /** What alters bytes on their way to a reader, once; and how often in a row that may come about. */
 const ALTERING: readonly Family[] = ['flip', 'headerFlip', 'misdirectedRead'];
 const UNSOUND_MAX = 5;
 /** Topics that come and go; the first of them is never deleted. */
 const COMING_TOPICS: readonly string[] = ['coming-0', 'coming-1', 'coming-2', 'coming-3'];
+
+/** How much time whoever sends must have to be served for sure; with a node that keeps silent for good. */
+export function serviceMs(isOneSilent: boolean): number {
+  const options = { requestTimeoutMs: REQUEST_TIMEOUT_MS, retryBackoffMs: RETRY_BACKOFF_MS };
+  return isOneSilent ? silenceMs(options) + SERVICE_MS : SERVICE_MS;
+}
 
 /** Where a node stands, in plans that have racks. */
 export function rackOf({ cluster }: Plan, nodeId: number): string {

@@ -10,9 +10,9 @@
  * without limits ends otherwise (`beyond.ts`).
  */
 
-import { silenceMs } from '../core/client/cluster.ts';
 import { wholeNodes } from '../core/verify/excuses.ts';
 import type { Complaint } from '../core/verify/history.ts';
+import { judgeService } from '../core/verify/service.ts';
 import type { Actor } from './actor.ts';
 import { endBeyond } from './beyond.ts';
 import {
@@ -24,7 +24,7 @@ import {
   addRepeater,
   addVoterChangers,
   REQUEST_TIMEOUT_MS,
-  RETRY_BACKOFF_MS,
+  serviceMs,
 } from './casting.ts';
 import { addGroups } from './casting-groups.ts';
 import { areInSync, areLed, canSpare, isGivenUp, partitionsText, takePart } from './conditions.ts';
@@ -50,8 +50,6 @@ import { REPEATING, repeatedKey } from './workload/repeating.ts';
 import { isVotingDone, VOTING } from './workload/voting.ts';
 import { actorOf, crashActor, EndlessError, inputAt, runUntil, startAt, tellLine, type World } from './world.ts';
 
-/** What nodes that are well need for all that a send takes. */
-const SERVICE_MS = 1_000;
 /** Served again at the latest so long after the world is healed. */
 const RECOVERY_MAX_MS = 10_000;
 /** A cluster that comes up for the first time has its topic at the latest after so long. */
@@ -230,21 +228,13 @@ function isQuiet({ world, observer }: Run): boolean {
   return world.actors.every((actor) => actor.machine !== ADMINISTERING || isAdministeringDone(actor.state));
 }
 
-/**
- * What was asked when all was well must have been done. A topic that comes and goes may just have been gone. Where a
- * node keeps silent for good a client may ask it once more, for it finds that out only by asking; and one that has less
- * time than that takes may have given up by then: one whose patience is shorter than any service always may.
- */
+/** What was asked when all was well must have been done. A topic that comes and goes may just have been gone. */
 function notServed({ history, isOneSilent }: Run, servedUs: number): Complaint | null {
-  const { sends, operations, partitions } = history;
-  const options = { requestTimeoutMs: REQUEST_TIMEOUT_MS, retryBackoffMs: RETRY_BACKOFF_MS };
-  const leastMs = isOneSilent ? silenceMs(options) + SERVICE_MS : SERVICE_MS;
-  for (const send of sends) {
-    const isExcused = partitions[send.partition]?.isSlot === true || send.patienceMs < leastMs;
-    if (send.sentUs < servedUs || send.outcome === 'acknowledged' || isExcused) continue;
-    return late('not-served', `value ${send.value}, sent when all was well, came to error ${send.error}`);
-  }
-  for (const { topic, action, startUs, unsureAttempts } of operations) {
+  const isOwed = (partition: number): boolean => history.partitions[partition]?.isSlot !== true;
+  const leastMs = serviceMs(isOneSilent);
+  const unserved = judgeService(history.sends, { fromUs: servedUs, leastMs, isOwed });
+  if (unserved !== null) return unserved;
+  for (const { topic, action, startUs, unsureAttempts } of history.operations) {
     if (startUs < servedUs || unsureAttempts === 0) continue;
     return late('not-served', `to ${action.kind} ${topic}, asked when all was well, had no certain answer`);
   }
