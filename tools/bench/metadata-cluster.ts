@@ -34,7 +34,7 @@ type Event = coordination.CoordinatorEvent<ControllerShapes, 'asker'>;
 /** The cluster. */
 export interface MetadataCluster {
   readonly active: Member;
-  /** Controllers that stand by, and brokers. */
+  /** Controllers that stand by, then brokers. */
   readonly followers: readonly Member[];
   readonly brokers: readonly number[];
   nowMs: number;
@@ -71,12 +71,12 @@ const VERSIONS: ReadonlyMap<ControllerKey, number> = new Map([
 const CLUSTER_ID = 'bench';
 const CODECS = realCodecs();
 
-/** An active controller and so many who follow it, with so many brokers, which have registered and take part. */
-export function startMetadataCluster(followers: number, brokers: number, racks: number): MetadataCluster {
+/** An active controller and so many others, with so many brokers, which have registered and take part. */
+export function startMetadataCluster(standby: number, brokers: number, racks: number): MetadataCluster {
   const ids = Array.from({ length: brokers }, (_, index) => index + 1);
   const cluster: MetadataCluster = {
     active: coordination.createCoordinator(),
-    followers: Array.from({ length: followers }, () => coordination.createCoordinator()),
+    followers: Array.from({ length: standby + brokers }, () => coordination.createCoordinator()),
     brokers: ids,
     ...{ nowMs: 0, end: 0, batches: 0, bytes: 0, steps: 0, ids: 0 },
   };
