@@ -34,24 +34,34 @@ export function findZombieCommits({ history }: GroupFacts): Found {
   return found;
 }
 
-/**
- * Who came to be in a later generation, or was given the committer's own place in this one, after the committer had
- * come to its own and before the commit was sent. A group that was empty and is gone begins to count anew.
- */
-function successor(
-  assignments: readonly Assignment[],
-  { member, generation, lastSentUs }: OffsetCommit,
-): Assignment | undefined {
+/** What the committer was given in the generation of its commit; undefined for nothing. */
+function ownOf(assignments: readonly Assignment[], commit: OffsetCommit): Assignment | undefined {
+  const { member, generation, lastSentUs } = commit;
   let own: Assignment | undefined;
   for (const one of assignments) {
     if (one.member === member && one.generation === generation && one.atUs <= lastSentUs) own = one;
   }
+  return own;
+}
+
+/** Whether somebody was given something after that: a group that was empty and is gone begins to count anew. */
+function isAfter(one: Assignment, own: Assignment | undefined): boolean {
+  return own === undefined || one.atUs > own.atUs;
+}
+
+/**
+ * Who came to be in a later generation, or was given the committer's own place in this one, after the committer had
+ * come to its own and before the commit was sent.
+ */
+function successor(assignments: readonly Assignment[], commit: OffsetCommit): Assignment | undefined {
+  const { member, generation, lastSentUs } = commit;
+  const own = ownOf(assignments, commit);
   const isInPlace = (one: Assignment): boolean => {
     if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
     return own !== undefined && one.instanceId === own.instanceId;
   };
   return assignments.find((one) => {
-    const isInBetween = one.atUs < lastSentUs && (own === undefined || one.atUs > own.atUs);
+    const isInBetween = one.atUs < lastSentUs && isAfter(one, own);
     return isInBetween && (one.generation > generation || isInPlace(one));
   });
 }
@@ -129,7 +139,10 @@ function fencedUs({ kind, assignments, holdings }: GroupHistory, commit: OffsetC
   let fromUs = Number.POSITIVE_INFINITY;
   if (generation < 0) return fromUs;
   if (kind === 'classic') {
-    for (const one of assignments) if (one.generation > generation) fromUs = Math.min(fromUs, one.atUs);
+    const own = ownOf(assignments, commit);
+    for (const one of assignments) {
+      if (one.generation > generation && isAfter(one, own)) fromUs = Math.min(fromUs, one.atUs);
+    }
     return fromUs;
   }
   let ownUs = Number.POSITIVE_INFINITY;

@@ -211,6 +211,16 @@ describe('commits', () => {
     expect(found(history)).toContain('zombie-commit');
   });
 
+  it('of a group that began to count anew may come late', () => {
+    const { history, group } = scene();
+    hand(group, own(group, 1, 2, 100, 150), [0, 1], 110);
+    commit(group, 1, 120, { generation: 2 });
+    own(group, 1, 1, 200);
+    commit(group, 2, 240, { outcome: 'unknown', doneUs: FOREVER });
+    look(group, 2, 300);
+    expect(found(history)).toEqual([]);
+  });
+
   it('of one partition hide none of another', () => {
     const { history, group } = sound();
     for (let i = 0; i < 20; i++) commit(group, 6, 240);
