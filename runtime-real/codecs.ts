@@ -9,6 +9,7 @@
  */
 import { createRequire } from 'node:module';
 import type * as Zlib from 'node:zlib';
+import { joinParts } from '../core/lib/bytes.ts';
 import {
   CODEC_GZIP,
   CODEC_LZ4,
@@ -200,14 +201,7 @@ function inflateZstd(bytes: Uint8Array, bytesMax: number): Uint8Array | 'tooLarg
     pieces.push(piece);
   });
   stream.push(plain(bytes), true);
-  if (pieces.length === 1) return pieces[0]!;
-  const whole = new Uint8Array(total);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
+  return joinParts(pieces);
 }
 
 /**

@@ -10,7 +10,7 @@
  *
  * All but the first two are armed here and happen when the node next asks for something that fits.
  */
-import { joinParts } from '../bytes.ts';
+import { joinParts } from '../../core/lib/bytes.ts';
 import { below, chance, type Dice, SITE } from '../dice.ts';
 import { appendParts, bytesOfView, type Inode, overwrite, readContent } from './content.ts';
 import type { Disk, Rot } from './disk.ts';

@@ -9,7 +9,7 @@
  * what a finished sync promised stays described although the file went on. Invariants: `starts[i]` is the position of
  * `chunks[i]`, no chunk is empty, `shared` is at most the file's size.
  */
-import { joinParts } from '../bytes.ts';
+import { joinParts } from '../../core/lib/bytes.ts';
 
 /** What a file holds, as readers see it. */
 export interface Content {

@@ -21,8 +21,9 @@
  * Bit rot: one bit of a file's durable bytes is flipped for good; where and when is kept in `rot` for the oracle. How
  * else a disk may break its word is told in `betrayal.ts`; all of it is in `damages`.
  */
+
+import { joinParts } from '../../core/lib/bytes.ts';
 import type { DiskEffect, DiskError, DiskInput, FileId } from '../../core/lib/world.ts';
-import { joinParts } from '../bytes.ts';
 import { around, below, chance, type Dice, SITE } from '../dice.ts';
 import { type Betrayals, createBetrayals, type DiskDamage, loseName, losePromised } from './betrayal.ts';
 import { appendParts, finishView, flipBit, type Inode, setContent, type View, viewNow } from './content.ts';

@@ -7,7 +7,7 @@
  * - torn: the file has one of the sizes it went through, or any size between, and each sector of 512 bytes that was
  *   written or cut since the last sync holds, by itself, the new bytes or the old; where there were no old ones, zeros.
  */
-import { joinParts } from '../bytes.ts';
+import { joinParts } from '../../core/lib/bytes.ts';
 import { below, chance, type Dice, SITE } from '../dice.ts';
 import { appendParts, type Content, type Inode, isDirty, partsBetween, readContent, setContent } from './content.ts';
 

@@ -4,8 +4,9 @@
  * It is armed for what one actor sends next to another. Where it strikes is drawn: under the checksum of a batch, so
  * that whoever takes the batch can know, or anywhere outside of the batches, where nothing tells.
  */
+
+import { joinParts } from '../../core/lib/bytes.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
-import { joinParts } from '../bytes.ts';
 import { below, type Dice, SITE } from '../dice.ts';
 import type { End, Network } from './network.ts';
 

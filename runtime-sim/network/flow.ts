@@ -4,9 +4,10 @@
  * `submitNetwork` takes an effect, `finishNetwork` an event whose time has come. Both push deliveries (inputs for
  * actors) and events that are due later; neither calls an actor.
  */
+
+import { joinParts } from '../../core/lib/bytes.ts';
 import type { CloseReason, NetworkEffect } from '../../core/lib/world.ts';
 import { bytesHeld, push } from '../../core/protocol/frame.ts';
-import { joinParts } from '../bytes.ts';
 import { below, between, chance, type Dice, SITE } from '../dice.ts';
 import { connect, dial, dialled, failDial, listen } from './dial.ts';
 import { flipParts } from './flip.ts';

@@ -13,12 +13,12 @@
  * refuse it as out of order. A crash forgets which request was on its way.
  */
 import type { Address } from '../../core/channel/channel.ts';
+import { joinParts } from '../../core/lib/bytes.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { decodeRequest, peekRequest } from '../../core/protocol/codec.ts';
 import type { Codecs } from '../../core/protocol/compression.ts';
 import { readRecords } from '../../core/protocol/records.ts';
 import { asAnyMachine } from '../actor.ts';
-import { joinParts } from '../bytes.ts';
 import type { KeptRequest } from '../network/network.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import type { Observer } from './observer.ts';
