@@ -19,7 +19,7 @@ import { partitionsText } from './conditions.ts';
 import { noteFlips } from './damage.ts';
 import { nodeIdOf, topicOf, votersOf } from './holdings.ts';
 import { constantPartitions } from './nodes.ts';
-import { compareReplicas, late, type Run, runOn, stopWorking } from './running.ts';
+import { areDescribed, compareReplicas, isQuiet, late, type Run, runOn, stopWorking } from './running.ts';
 import { healAll } from './trouble/fire.ts';
 import { isReadingDone, openReadings } from './workload/reading.ts';
 import { crashActor, startAt, tellLine } from './world.ts';
@@ -48,7 +48,7 @@ export function endBeyond(run: Run): Complaint | null {
     world.env.reached('sim.beyond.no_core');
     tellLine(world, 'world', `has no core that is whole: ${whole.length} nodes of ${ids.length} are`);
     stopWorking(run);
-    runOn(run, ANSWER_MAX_MS, () => run.observer.openSends === 0);
+    runOn(run, ANSWER_MAX_MS, () => isQuiet(run));
     audit(run, [], AUDIT_ANYWAY_MS);
     return null;
   }
@@ -90,6 +90,8 @@ function playCore(run: Run, core: readonly Actor[]): Complaint | null {
   if (!runOn(run, ANSWER_MAX_MS, () => observer.openSends === 0)) {
     return late('unanswered', `${observer.openSends} sends had no answer ${ANSWER_MAX_MS} ms after the last of them`);
   }
+  // Administrators need not be answered; but who reads what they saw last must not read it too soon.
+  runOn(run, ANSWER_MAX_MS, () => areDescribed(run));
   const replicated = owed.filter((partition) => {
     const known = constantPartitions(nodes)[partition];
     return known !== undefined && known.isr.length >= plan.cluster.inSyncMin;

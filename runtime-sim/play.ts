@@ -37,11 +37,10 @@ import { forgetRemovals, REMOVE_VOTER_KEY } from './network/network.ts';
 import { cut } from './network/trouble.ts';
 import { nodeOf } from './nodes.ts';
 import { pauseActor } from './pause.ts';
-import { compareReplicas, late, type Run, runOn, stopWorking } from './running.ts';
+import { compareReplicas, isQuiet, late, type Run, runOn, stopWorking } from './running.ts';
 import type { Plan, ScriptStep } from './scenario.ts';
 import { playScript } from './script.ts';
 import { beginTroubles, healAll } from './trouble/fire.ts';
-import { ADMINISTERING, isAdministeringDone } from './workload/administering.ts';
 import { isMovingDone, MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';
@@ -221,11 +220,6 @@ function loseForEver(run: Run, lost: Actor): void {
       cut(world.network, lost.actor, actor);
     }
   }
-}
-
-function isQuiet({ world, observer }: Run): boolean {
-  if (observer.openSends > 0) return false;
-  return world.actors.every((actor) => actor.machine !== ADMINISTERING || isAdministeringDone(actor.state));
 }
 
 /** What was asked when all was well must have been done. A topic that comes and goes may just have been gone. */

@@ -18,7 +18,7 @@ import { lookForStalls, type Stalls } from './stalls.ts';
 import { lookForStrays } from './strays.ts';
 import type { Troubles } from './trouble/troubles.ts';
 import type { Scene, Witness } from './witness.ts';
-import { ADMINISTERING } from './workload/administering.ts';
+import { ADMINISTERING, isAdministeringDone } from './workload/administering.ts';
 import { MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { PRODUCING } from './workload/producing.ts';
@@ -142,6 +142,17 @@ export function stopWorking({ world }: Run): void {
   for (const actor of world.actors) {
     if (WORKING.includes(actor.machine)) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
   }
+}
+
+/** Whether every administrator has described for the last time what there is. */
+export function areDescribed({ world }: Run): boolean {
+  const isDone = ({ state }: Actor): boolean => state !== undefined && isAdministeringDone(state);
+  return world.actors.every((actor) => actor.machine !== ADMINISTERING || isDone(actor));
+}
+
+/** Whether every send is answered, and every administrator done. */
+export function isQuiet(run: Run): boolean {
+  return run.observer.openSends === 0 && areDescribed(run);
 }
 
 /** Something did not come about in its time. */

@@ -21,6 +21,11 @@ export type TopicAction =
   | { readonly kind: 'describe' }
   | { readonly kind: 'describeConfigs' };
 
+/** Whether it changes nothing. */
+export function isQuestion({ kind }: TopicAction): boolean {
+  return kind === 'describe' || kind === 'describeConfigs';
+}
+
 /** What an answer says. */
 export interface TopicAnswer {
   /** NONE, or an error that says what the topic is: that it exists, that it does not, that it is as large already. */
@@ -106,8 +111,14 @@ export function heardUs({ calmUs, isOfSeveral, holds }: History, askedUs: number
  */
 export function toldUs(history: History, { action, answer, startUs }: TopicOperation): number {
   if (answer === null) return startUs;
-  if (action.kind === 'describe' || action.kind === 'describeConfigs') return heardUs(history, startUs);
+  if (isQuestion(action)) return heardUs(history, startUs);
   return answer.error === ErrorCode.NONE ? startUs : heardUs(history, startUs, REPLACED_US);
+}
+
+/** Whether everything that was done to topics is over, and whoever answers at `nowUs` has surely heard of it. */
+export function isHeardOfAll(history: History, nowUs: number): boolean {
+  const sinceUs = heardUs(history, nowUs);
+  return history.operations.every(({ action, doneUs }) => isQuestion(action) || (doneUs >= 0 && doneUs <= sinceUs));
 }
 
 /**

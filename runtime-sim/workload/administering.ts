@@ -4,8 +4,9 @@
  * meanwhile, and so may other administrators. What was asked and what became of it goes into the history.
  *
  * A topic that was created is looked at once: each partition must answer at once, unless the node went down or somebody
- * began to delete the topic meanwhile. When it is asked to stop, the process waits for its answers and describes every
- * topic for the last time: that is what the final readers read. A crash forgets it; what was open is in doubt.
+ * began to delete the topic meanwhile. When it is asked to stop, the process waits until all administrators have their
+ * answers and every node has surely heard of what was done, and describes every topic for the last time: that is what
+ * the final readers read. A crash forgets it; what was open is in doubt.
  */
 import { type Admin, type AdminEvent, adminDeadlineMs, askAdmin, checkAdmin } from '../../core/client/admin.ts';
 import { type AdminRequest, ConfigOperation, ConfigResource } from '../../core/client/admin-calls.ts';
@@ -13,6 +14,8 @@ import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode, errorName } from '../../core/protocol/errors.ts';
 import {
   type CutRecords,
+  isHeardOfAll,
+  isQuestion,
   type TopicAction,
   type TopicAnswer,
   type TopicOperation,
@@ -58,7 +61,7 @@ interface Administering {
   readonly options: AdministeringOptions;
   admin: Admin;
   dice: Jitter;
-  /** Infinity once it was asked to stop. */
+  /** When it acts next, or once it was asked to stop, looks again whether it may conclude. */
   nextMs: number;
   readonly open: Map<number, Purpose>;
   /** Topics that are still to be described for the last time, and by which operation; null before the stop. */
@@ -102,7 +105,7 @@ function step(state: Administering, env: Env, input: Input, out: Outbox): void {
       state.final ??= new Map(state.options.topics.map(({ topic }) => [topic, null]));
       break;
     case 'wake':
-      if (env.nowMs >= state.nextMs) act(state, env);
+      if (state.final === null && env.nowMs >= state.nextMs) act(state, env);
       break;
     default:
   }
@@ -338,9 +341,19 @@ function judgeProbe(
   });
 }
 
-/** After a stop: every topic is described once more, when nothing else is open. */
+/** Between two looks at whether every node has heard of everything. */
+const LOOK_AGAIN_MS = 100;
+
+/** After a stop: every topic is described once more, when nothing else is open and nobody tells what was before. */
 function conclude(state: Administering, env: Env): void {
-  if (state.open.size > 0 || state.final === null) return;
+  if (state.final === null) return;
+  state.nextMs = Number.POSITIVE_INFINITY;
+  if (state.open.size > 0 || state.final.size === 0) return;
+  const { history, time } = state.options.observer;
+  if (!isHeardOfAll(history, time.nowUs)) {
+    state.nextMs = env.nowMs + LOOK_AGAIN_MS;
+    return;
+  }
   for (const topic of state.final.keys()) state.final.set(topic, describe(state, env, topic));
 }
 
@@ -357,9 +370,8 @@ export function forgetAdministrations(observer: Observer, state: unknown): void 
     observer.openAdministrations -= 1;
     if (purpose.kind === 'operation') {
       purpose.operation.doneUs = observer.time.nowUs;
-      const isQuestion = purpose.operation.action.kind.startsWith('describe');
       // Earlier attempts are in doubt too.
-      if (!isQuestion) purpose.operation.unsureAttempts = ATTEMPTS_FORGOTTEN;
+      if (!isQuestion(purpose.operation.action)) purpose.operation.unsureAttempts = ATTEMPTS_FORGOTTEN;
     } else if (purpose.kind === 'cut') {
       purpose.cut.doneUs = observer.time.nowUs;
       purpose.cut.isUnsure = true;

@@ -1,6 +1,6 @@
 /** What all client processes of a run share: the history that they write, and what an onlooker counts and knows. */
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import type { TopicOperation } from '../../core/verify/administration.ts';
+import { isQuestion, type TopicOperation } from '../../core/verify/administration.ts';
 import type { History, Send } from '../../core/verify/history.ts';
 
 /** A topic as administrators were last told of it. */
@@ -78,8 +78,8 @@ export function noteOperation({ history, reached }: Observer, operation: TopicOp
     });
     if (deletion !== undefined && isDownBetween(deletion.startUs, doneUs)) reached('sim.admin.recreated_across_crash');
   }
-  if (!action.kind.startsWith('describe')) return;
-  const lost = operations.findLast((one) => one.topic === topic && !one.action.kind.startsWith('describe'));
+  if (!isQuestion(action)) return;
+  const lost = operations.findLast((one) => one.topic === topic && !isQuestion(one.action));
   const isLost = lost !== undefined && lost.unsureAttempts > 0 && lost.answer === null;
   if (isLost && lost.doneUs >= 0 && lost.doneUs < startUs && isDownBetween(lost.startUs, lost.doneUs)) {
     reached('sim.admin.lost_and_found');
