@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseMetaProperties } from '../../core/broker/checkpoints/files.ts';
 import { crc32c } from '../../core/lib/crc32c.ts';
 import { createCheckpointReader, takeCheckpoint } from '../../core/raft/checkpoint-read.ts';
@@ -17,10 +17,13 @@ const CHECKPOINT = '00000000000000000000-0000000000.checkpoint';
 let folder = '';
 
 beforeEach(() => {
+  // The environment holds settings too; those of whoever runs the tests are none of theirs.
+  for (const name of Object.keys(process.env)) if (name.startsWith('TIDEMARK_')) vi.stubEnv(name, undefined);
   folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tidemark-format-'));
 });
 
 afterEach(() => {
+  vi.unstubAllEnvs();
   fs.rmSync(folder, { recursive: true });
 });
 
