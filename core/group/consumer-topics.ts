@@ -13,8 +13,7 @@
  */
 import type { BrokerImage, MetadataImage, TopicImage, TopicsImage } from '../metadata/image.ts';
 import { topicByName } from '../metadata/image.ts';
-import type { ShardedMap } from '../metadata/sharded-map.ts';
-import { mapEntries } from '../metadata/sharded-map.ts';
+import { keysSince, mapEntries } from '../metadata/sharded-map.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { type Draft, draftMembers, draftRegex, type Refusal, refuse, write } from './consumer-draft.ts';
 import { regexRecord, regexTombstone } from './consumer-records.ts';
@@ -194,27 +193,15 @@ function lookUp({ group, work }: Draft, regex: string, before: ResolvedRegex | n
   return { topics: found.sort(), version: Math.max(0, provenance.offset), timestampMs: work.wallMs };
 }
 
-/** What was meant and is still there, and what is new and matches: of the shards that changed, no more is looked at. */
+/** What was meant and is still there, and what is new and matches. */
 function changedNames(
   before: readonly string[],
   seen: TopicsImage,
   now: TopicsImage,
   matches: (name: string) => boolean,
 ): string[] {
-  const gone = new Set<string>();
-  const come: string[] = [];
-  compareShards(seen.idByName, now.idByName, gone, come);
+  const { gone, come } = keysSince(seen.idByName, now.idByName);
   return [...before.filter((name) => !gone.has(name)), ...come.filter(matches)];
-}
-
-function compareShards(a: ShardedMap<string>, b: ShardedMap<string>, gone: Set<string>, come: string[]): void {
-  for (let i = 0; i < b.shards.length; i++) {
-    const before = a.shards[i];
-    const after = b.shards[i];
-    if (before === after || before === undefined || after === undefined) continue;
-    for (const name of before.keys()) if (!after.has(name)) gone.add(name);
-    for (const name of after.keys()) if (!before.has(name)) come.push(name);
-  }
 }
 
 /** Whether two lists hold the same in the same order. */

@@ -1,6 +1,7 @@
 /** Members of the consumer protocol, for tests: what each sends, with as little said as may be. */
 import { expect } from 'vitest';
 import { topicById } from '../../core/metadata/image.ts';
+import { mapGet } from '../../core/metadata/sharded-map.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestInputOf, ResponseOf } from '../../core/protocol/messages/index.ts';
 import { ask, type Coordinator, TOPICS } from './coordinator.ts';
@@ -79,12 +80,8 @@ export function partitionsOf(
 }
 
 function idOfTopic(coordinator: Coordinator, name: string): string {
-  for (const shard of coordinator.image.topics.idByName.shards) {
-    const id = shard.get(name);
-    if (id !== undefined) return id;
-  }
   // A client knows the id of a topic that is gone.
-  return new Map(Object.entries(TOPICS)).get(name) ?? name;
+  return mapGet(coordinator.image.topics.idByName, name) ?? new Map(Object.entries(TOPICS)).get(name) ?? name;
 }
 
 /** A heartbeat that says what the member owns, and does what it hears. */

@@ -4,6 +4,7 @@ import { applyRecord, draftImage, type MetadataDelta, publishDraft } from '../..
 import { configOf, EMPTY_IMAGE, type MetadataImage, topicById, topicByName } from '../../core/metadata/image.ts';
 import { createLoader, loadBatch } from '../../core/metadata/loader.ts';
 import { type MetadataRecord, metadataRecord, partitionChange } from '../../core/metadata/records.ts';
+import { mapEntries } from '../../core/metadata/sharded-map.ts';
 import { brokerRecordOf, idOf, imageOf, topicRecordsOf } from './cluster.ts';
 
 const AT = { offset: 100, epoch: 1, timestampMs: 5 };
@@ -90,7 +91,7 @@ describe('an image', () => {
       metadataRecord('RemoveTopicRecord', 0, { topicId: id }),
     );
     expect(delta.topics).toEqual([]);
-    expect([...delta.after.configs.shards].flatMap((shard) => [...shard.keys()])).toEqual(['2:a']);
+    expect([...mapEntries(delta.after.configs)].map(([key]) => key)).toEqual(['2:a']);
   });
 
   it('begins a leader epoch when the leader is set, even to who it is, and a partition epoch always', () => {
