@@ -25,16 +25,20 @@ export interface TopicDelta {
   readonly partitions: readonly number[];
 }
 
-/** A topic that this draft has touched. */
-interface TopicDraft {
-  readonly before: TopicImage | null;
-  readonly id: string;
-  readonly name: string;
+/** A topic of the next image; its partitions may be set until the draft ends. */
+interface OwnTopic extends TopicImage {
   partitions: PartitionImage[];
-  readonly changed: number[];
-  isRemoved: boolean;
-  /** Whether a partition came before one with a smaller number; then gaps are looked for. */
-  mayHaveGaps: boolean;
+}
+
+/** A topic that this draft has touched: what has happened to it so far. */
+interface TopicDraft extends TopicDelta {
+  after: OwnTopic | null;
+  partitions: number[];
+}
+
+/** One that is there. */
+interface PresentTopic extends TopicDraft {
+  after: OwnTopic;
 }
 
 /** The topics in the making. */
@@ -44,6 +48,8 @@ export interface TopicsDraft {
   readonly touched: Map<string, TopicDraft>;
   /** The one of `touched` that was asked for last: records of one topic mostly stand together. */
   last: TopicDraft | null;
+  /** Those of which a partition came before one with a smaller number: gaps are looked for. */
+  readonly sparse: Set<TopicDraft>;
   readonly base: TopicsImage;
   /** What was met lately: equal partitions are one object, and partitions with the same brokers share their lists. */
   readonly pool: PartitionPool;
@@ -51,6 +57,8 @@ export interface TopicsDraft {
 
 const NOBODY: readonly number[] = [];
 const NOWHERE: readonly string[] = [];
+/** Of a topic whose partitions nothing has happened to. Never written to. */
+const UNCHANGED: number[] = [];
 
 /** Stands where a later record of the same batch must put a partition. */
 const GAP: PartitionImage = {
@@ -77,33 +85,32 @@ export function draftTopics(base: TopicsImage, pool: PartitionPool): TopicsDraft
     idByName: draftMap(base.idByName),
     touched: new Map(),
     last: null,
+    sparse: new Set(),
     base,
     pool,
   };
 }
 
-function touch(draft: TopicsDraft, id: string): TopicDraft | undefined {
-  if (draft.last?.id === id && !draft.last.isRemoved) return draft.last;
-  const topic = find(draft, id);
-  if (topic !== undefined) draft.last = topic;
+function isPresent(topic: TopicDraft): topic is PresentTopic {
+  return topic.after !== null;
+}
+
+/** The topic, to be changed; undefined if there is none. */
+function touch(draft: TopicsDraft, id: string): PresentTopic | undefined {
+  const topic = draft.last?.after?.id === id ? draft.last : find(draft, id);
+  if (topic === undefined || !isPresent(topic)) return undefined;
+  draft.last = topic;
   return topic;
 }
 
 function find(draft: TopicsDraft, id: string): TopicDraft | undefined {
   const known = draft.touched.get(id);
-  if (known !== undefined) return known.isRemoved ? undefined : known;
+  if (known !== undefined) return known;
   const before = draftGet(draft.byId, id);
   if (before === undefined) return undefined;
-  const topic: TopicDraft = {
-    before,
-    id,
-    name: before.name,
-    partitions: before.partitions.slice(),
-    changed: [],
-    isRemoved: false,
-    mayHaveGaps: false,
-  };
-  draft.touched.set(id, topic);
+  const after = { name: before.name, id: before.id, partitions: before.partitions.slice() };
+  const topic: TopicDraft = { before, after, partitions: UNCHANGED };
+  draft.touched.set(before.id, topic);
   return topic;
 }
 
@@ -112,28 +119,24 @@ export function addTopic(draft: TopicsDraft, id: string, name: string): string |
   if (draftGet(draft.idByName, name) !== undefined) return `The topic ${name} is created a second time.`;
   if (draft.touched.has(id) || draftGet(draft.byId, id) !== undefined) return `A second topic gets the id ${id}.`;
   draftSet(draft.idByName, name, id);
-  draft.touched.set(id, {
-    before: null,
-    id,
-    name,
-    partitions: [],
-    changed: [],
-    isRemoved: false,
-    mayHaveGaps: false,
-  });
+  draft.touched.set(id, { before: null, after: { name, id, partitions: [] }, partitions: UNCHANGED });
   return null;
+}
+
+function forget(topic: TopicDraft): void {
+  topic.after = null;
+  topic.partitions = UNCHANGED;
 }
 
 /** The name of the topic that was removed, or null if there is none with this id. */
 export function removeTopic(draft: TopicsDraft, id: string): string | null {
   const topic = touch(draft, id);
   if (topic === undefined) return null;
-  topic.isRemoved = true;
-  topic.partitions = [];
-  topic.changed.length = 0;
-  draftDelete(draft.idByName, topic.name);
+  const { name } = topic.after;
+  draftDelete(draft.idByName, name);
   draftDelete(draft.byId, id);
-  return topic.name;
+  forget(topic);
+  return name;
 }
 
 /** Equal contents share one array: most partitions have all replicas in sync. */
@@ -189,9 +192,9 @@ function kept(
   return partition;
 }
 
-function isChanged(topic: TopicDraft, partition: number): boolean {
-  const now = topic.partitions[partition];
-  return now !== undefined && now !== GAP && now !== topic.before?.partitions[partition];
+function isChanged({ before, after }: PresentTopic, partition: number): boolean {
+  const now = after.partitions[partition];
+  return now !== undefined && now !== GAP && now !== before?.partitions[partition];
 }
 
 /** Replays a PartitionRecord: the partition is new, or set anew as a whole. */
@@ -203,9 +206,9 @@ export function addPartition(
   const topic = touch(draft, record.topicId);
   if (topic === undefined) return `A partition is added to a topic that does not exist, ${record.topicId}.`;
   const partition = record.partitionId;
-  if (partition < 0 || partition >= PARTITIONS_MAX) return `The topic ${topic.name} gets a partition ${partition}.`;
-  const { partitions } = topic;
-  if (partition > partitions.length) topic.mayHaveGaps = true;
+  const { name, partitions } = topic.after;
+  if (partition < 0 || partition >= PARTITIONS_MAX) return `The topic ${name} gets a partition ${partition}.`;
+  if (partition > partitions.length) draft.sparse.add(topic);
   while (partitions.length < partition) partitions.push(GAP);
   const fresh: PartitionImage = {
     replicas: record.replicas,
@@ -228,19 +231,24 @@ export function addPartition(
 export function changePartition(draft: TopicsDraft, record: RecordValue<'PartitionChangeRecord'>): string | null {
   const topic = touch(draft, record.topicId);
   if (topic === undefined) return `A partition of a topic is changed that does not exist, ${record.topicId}.`;
-  const before = topic.partitions[record.partitionId];
+  const before = topic.after.partitions[record.partitionId];
   if (before === undefined || before === GAP) {
-    return `Partition ${record.partitionId} of topic ${topic.name} is changed, but does not exist.`;
+    return `Partition ${record.partitionId} of topic ${topic.after.name} is changed, but does not exist.`;
   }
   const fresh = changedPartition(before, record);
   put(topic, record.partitionId, knownPartition(draft.pool, fresh) ?? kept(draft, null, fresh, before));
   return null;
 }
 
-function put(topic: TopicDraft, partition: number, after: PartitionImage): void {
-  if (!isChanged(topic, partition)) topic.changed.push(partition);
+function put(topic: PresentTopic, partition: number, value: PartitionImage): void {
+  const before = topic.before?.partitions[partition];
+  if (!isChanged(topic, partition)) {
+    // A list of one has no room for more, and most topics need none.
+    if (topic.partitions === UNCHANGED) topic.partitions = [partition];
+    else topic.partitions.push(partition);
+  }
   // What is set to what it was is listed as changed all the same, and so it must not be the object that it was.
-  topic.partitions[partition] = after === topic.before?.partitions[partition] ? { ...after } : after;
+  topic.after.partitions[partition] = value === before ? { ...value } : value;
 }
 
 /**
@@ -270,10 +278,10 @@ export function clearElr(draft: TopicsDraft, name: string): string | null {
   if (name !== '') {
     const id = draftGet(draft.idByName, name);
     if (id === undefined) return `Eligible leader replicas are cleared of a topic that does not exist, ${name}.`;
-    clearTopicElr(draft, id, [...(draft.touched.get(id)?.partitions ?? draftGet(draft.byId, id)?.partitions ?? [])]);
+    clearTopicElr(draft, id, draft.touched.get(id)?.after?.partitions ?? draftGet(draft.byId, id)?.partitions ?? []);
     return null;
   }
-  for (const topic of draft.touched.values()) if (!topic.isRemoved) clearTopicElr(draft, topic.id, topic.partitions);
+  for (const { after } of draft.touched.values()) if (after !== null) clearTopicElr(draft, after.id, after.partitions);
   for (const topic of mapValues(draft.base.byId)) {
     if (!draft.touched.has(topic.id)) clearTopicElr(draft, topic.id, topic.partitions);
   }
@@ -291,28 +299,23 @@ function clearTopicElr(draft: TopicsDraft, id: string, partitions: readonly Part
   }
 }
 
-/** Of a topic that grew one by one the list has room for more, which is not to be kept. */
-function topicOf({ name, id, before, partitions }: TopicDraft): TopicImage {
-  const hasGrown = partitions.length !== before?.partitions.length;
-  return { name, id, partitions: hasGrown ? partitions.slice() : partitions };
-}
-
 /** Ends the draft of the topics; a sentence if a topic lacks a partition. */
 export function publishTopics(
   draft: TopicsDraft,
 ): { readonly image: TopicsImage; readonly deltas: readonly TopicDelta[] } | string {
+  for (const { after } of draft.sparse) {
+    const gap = after?.partitions.indexOf(GAP) ?? -1;
+    if (gap >= 0) return `The topic ${after?.name} lacks partition ${gap}.`;
+  }
   const deltas: TopicDelta[] = [];
   for (const topic of draft.touched.values()) {
-    if (topic.mayHaveGaps && topic.partitions.includes(GAP)) {
-      return `The topic ${topic.name} lacks partition ${topic.partitions.indexOf(GAP)}.`;
+    const { before, after } = topic;
+    if (after !== null) {
+      // Of a topic that grew one by one the list has room for more, which is not to be kept.
+      if (after.partitions.length !== before?.partitions.length) after.partitions = after.partitions.slice();
+      draftSet(draft.byId, after.id, after);
     }
-    let after: TopicImage | null = null;
-    if (!topic.isRemoved) {
-      const isUntouched = topic.before !== null && topic.changed.length === 0;
-      after = isUntouched ? topic.before : topicOf(topic);
-      if (after !== topic.before && after !== null) draftSet(draft.byId, topic.id, after);
-    }
-    if (after !== topic.before) deltas.push({ before: topic.before, after, partitions: topic.changed });
+    if (after !== before) deltas.push(topic);
   }
   const byId = publishMap(draft.byId);
   const idByName = publishMap(draft.idByName);

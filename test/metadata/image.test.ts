@@ -157,6 +157,10 @@ describe('an image', () => {
     const draft = draftImage(base);
     for (const record of [topic, third, first]) applyRecord(draft, record);
     expect(publishDraft(draft, AT)).toBe('The topic c lacks partition 1.');
+    // Nor does it matter what a topic lacked that is gone.
+    expect(deltaOf(base, topic, third, metadataRecord('RemoveTopicRecord', 0, { topicId: idOf(5) })).topics).toEqual(
+      [],
+    );
   });
 });
 
