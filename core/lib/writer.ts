@@ -247,10 +247,12 @@ export class Writer {
     if (this.position !== this.end) {
       throw new ProtocolError('badLength', 'a message was not as long as its computed size');
     }
-    if (this.cutFrom < this.end) {
-      const isWhole = this.cutFrom === 0 && this.end === this.bytes.length;
-      this.cuts.push(isWhole ? this.bytes : this.bytes.subarray(this.cutFrom, this.end));
-    }
+    if (this.cutFrom === this.end) return this.cuts;
+    const isWhole = this.cutFrom === 0 && this.end === this.bytes.length;
+    const rest = isWhole ? this.bytes : this.bytes.subarray(this.cutFrom, this.end);
+    // Mostly there is but one part, and a list that is made for one has no room for sixteen more.
+    if (this.cuts.length === 0) return [rest];
+    this.cuts.push(rest);
     return this.cuts;
   }
 }
