@@ -77,7 +77,9 @@ export function memberDone(member: ClassicMember, events: MemberEvent[]): void {
   assert(member.awaits !== null, 'nothing was to be done');
   const { awaits } = member;
   member.awaits = null;
-  if (member.phase === 'completing') {
+  // Nothing more of what is lost may be handed out.
+  if (member.isOusted) tellLost(member, events);
+  else if (member.phase === 'completing') {
     if (awaits === 'revoke') takeOver(member, events);
     else if (awaits === 'assign') member.phase = 'stable';
   }

@@ -173,7 +173,9 @@ export function consumerMemberDone(member: ConsumerMember, env: Env, events: Mem
     oustConsumer(member);
   }
   member.isParting = false;
-  if (member.phase !== 'reconciling' || member.isOusted || member.wish === null) return;
+  // Nothing more of what is lost may be handed out.
+  if (member.isOusted) tellLost(member, events);
+  if (member.phase !== 'reconciling' || member.wish === null) return;
   if (awaits === 'revoke') takeAdded(member, events);
   else if (awaits === 'assign') settle(member, env);
 }

@@ -4,10 +4,12 @@
  * so.
  */
 import { describe, expect, it } from 'vitest';
-import { closeConsumer } from '../../core/client/consumer.ts';
+import { closeConsumer, hasRecords, pollConsumer } from '../../core/client/consumer.ts';
 import { commitOffsets } from '../../core/client/consumer-offsets.ts';
 import type { ConsumerOptions } from '../../core/client/consumer-options.ts';
+import { ackRebalance } from '../../core/client/consumer-rebalance.ts';
 import { assignPartitions, subscribe, unsubscribe } from '../../core/client/consumer-topics.ts';
+import { whoIs } from '../../core/client/member.ts';
 import { GROUP_DEFAULTS } from '../../core/group/defaults.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import type { RequestOf } from '../../core/protocol/messages/index.ts';
@@ -68,6 +70,35 @@ function seen(members: readonly Consuming[]): Map<string, Set<string>> {
 function total(members: readonly Consuming[]): number {
   return members.reduce((sum, { records }) => sum + records.length, 0);
 }
+
+describe('whoever is no member any more', () => {
+  it.each([
+    ['classic', 12],
+    ['consumer', 68],
+  ] as const)('hands out nothing once what came before was called done: %s', (groupProtocol, heartbeatKey) => {
+    const world = scene(1);
+    const { toy, groups } = world;
+    addTopic(toy, 'u', 1);
+    const one = join(world, { groupProtocol, assignors: ['cooperative-sticky'] });
+    settle(world, [one], 1);
+    Object.assign(one, { polls: false, ackMs: 60_000 });
+    act(toy, one, (c, e) => subscribe(c, e, { topics: ['t', 'u'] }));
+    run(toy, toy.nowMs + 10_000, () => one.consumer.rebalance?.kind === 'assigned');
+    fill(partitionOf(toy), 2);
+    run(toy, toy.nowMs + 2000, () => hasRecords(one.consumer));
+    expect(hasRecords(one.consumer)).toBe(true);
+    groups.refusals.set(heartbeatKey, [ErrorCode.UNKNOWN_MEMBER_ID]);
+    const isNone = (): boolean => one.consumer.grouped !== null && whoIs(one.consumer.grouped.member) === null;
+    run(toy, toy.nowMs + 7000, isNone);
+    expect(isNone()).toBe(true);
+    act(toy, one, (c, e) => {
+      ackRebalance(c, e, c.rebalance?.rebalance ?? -1);
+      expect(pollConsumer(c, e, 1_000_000)).toEqual([]);
+    });
+    run(toy, toy.nowMs + 1);
+    expect(one.events.some(({ kind }) => kind === 'lost')).toBe(true);
+  });
+});
 
 describe('with cooperative-sticky, by two generations one behind the other', () => {
   it.each([0, 1_100, 2_900])('members are settled an interval of heartbeats after one joins (%i ms on)', (onMs) => {
