@@ -12,8 +12,8 @@ function controllerOf(cluster: ToyCluster): number {
 }
 
 /** Three nodes of both roles that serve. */
-function served(): ToyCluster {
-  const cluster = new ToyCluster(3).start();
+function served(changes: Readonly<Record<string, string>> = {}): ToyCluster {
+  const cluster = new ToyCluster(3, () => changes).start();
   cluster.until(() => cluster.living.every((id) => cluster.world(id).isReady), SERVE_MS);
   return cluster;
 }
@@ -75,6 +75,21 @@ describe('three nodes', () => {
     cluster.alone.delete(cutOff);
     cluster.until(() => fencedBrokers(cluster, controllerId).length === 0, SERVE_MS);
     expect(controllerOf(cluster)).toBe(controllerId);
+  });
+
+  test('do not fence a broker for one heartbeat that was lost, however short its session is', () => {
+    const quick = { 'broker.session.timeout.ms': '1200', 'broker.heartbeat.interval.ms': '200' };
+    const cluster = served(quick);
+    const controllerId = controllerOf(cluster);
+    const [cutOff = 0] = cluster.living.filter((id) => id !== controllerId);
+    cluster.until(() => fencedBrokers(cluster, controllerId).length === 0, SERVE_MS);
+    cluster.alone.add(cutOff);
+    cluster.pass(250);
+    cluster.alone.delete(cutOff);
+    for (let passedMs = 0; passedMs < 3_000; passedMs += 100) {
+      cluster.pass(100);
+      expect(fencedBrokers(cluster, controllerId)).toEqual([]);
+    }
   });
 
   test('elect another controller when theirs is cut off, which takes no requests any more', () => {

@@ -119,8 +119,12 @@ const RETRY_MS = 50;
 const CLIENT_MS_MIN = 1_000;
 /** A client's request at the controller of another node is lost after this, ms, or when the client's time is over. */
 const CLIENT_MS_MAX = 30_000;
-/** What each broker repeats is lost after this, ms. All else that a broker asks for itself: after its session. */
-const HEARTBEAT_MS_MAX = 2_000;
+/**
+ * What each broker repeats is lost after this, ms, and a heartbeat after this part of the session, which a lost answer
+ * may not cost. All else that a broker asks for itself is lost after its session.
+ */
+const REPEATED_MS_MAX = 2_000;
+const HEARTBEATS_IN_SESSION = 3;
 
 /** The state. */
 export interface ControllerCalls extends Timed {
@@ -218,7 +222,10 @@ function isUrgent({ kind }: Caller): boolean {
 /** How long the controller of another node has for an answer, ms. */
 function timeOf({ config }: Node, env: Env, caller: Caller): number {
   if (caller.kind === 'client') return Math.min(Math.max(patienceMs(caller) - env.nowMs, 1), CLIENT_MS_MAX);
-  return isUrgent(caller) ? HEARTBEAT_MS_MAX : config['broker.session.timeout.ms'];
+  const sessionMs = config['broker.session.timeout.ms'];
+  if (caller.kind === 'registration') return REPEATED_MS_MAX;
+  if (caller.kind !== 'heartbeat') return sessionMs;
+  return Math.min(REPEATED_MS_MAX, Math.ceil(sessionMs / HEARTBEATS_IN_SESSION));
 }
 
 /** The controller of another node has answered, or not. */
