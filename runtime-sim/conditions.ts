@@ -5,11 +5,17 @@
 import type { PartitionImage } from '../core/metadata/image.ts';
 import { mapValues } from '../core/metadata/sharded-map.ts';
 import type { Actor } from './actor.ts';
+import { monotonicMs } from './clock.ts';
 import { constantPartitions, newestImage, nodeOf } from './nodes.ts';
 
 /** Whether each partition is led by one of these nodes, which is up and serves. */
 export function areLed(nodes: readonly Actor[], core: readonly Actor[]): boolean {
   return everywhere(nodes, ({ leader }) => core.some((actor) => actor.isReady && nodeOf(actor)?.nodeId === leader));
+}
+
+/** Whether each node has had an answer to a heartbeat since then. */
+export function areHeard(nodes: readonly Actor[], sinceUs: number): boolean {
+  return nodes.every((actor) => (nodeOf(actor)?.contact.answeredMs ?? -1) > monotonicMs(actor.clock, sinceUs));
 }
 
 /** Whether all nodes are brokers that take part. */

@@ -27,7 +27,7 @@ import {
   serviceMs,
 } from './casting.ts';
 import { addGroups } from './casting-groups.ts';
-import { areInSync, areLed, canSpare, isGivenUp, partitionsText, takePart } from './conditions.ts';
+import { areHeard, areInSync, areLed, canSpare, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
 import { checkFolders } from './folder-check.ts';
 import { settleGroups } from './group-end.ts';
@@ -173,7 +173,10 @@ function settle(run: Run): Complaint | null {
     const sentence = `partitions were still on their way ${MOVED_MAX_MS} ms after every node served`;
     return late('not-moved', `${sentence}: ${partitionsText(nodes)}`);
   }
-  if (!runOn(run, IN_SYNC_MAX_MS, () => areLed(nodes, nodes) && areInSync(nodes, nodes))) {
+  const settledUs = world.nowUs;
+  // Whom the controller has not heard since may be given up yet.
+  const isSettled = (): boolean => areLed(nodes, nodes) && areInSync(nodes, nodes) && areHeard(nodes, settledUs);
+  if (!runOn(run, IN_SYNC_MAX_MS, isSettled)) {
     const sentence = `replicas were not all in sync ${IN_SYNC_MAX_MS} ms after every node served`;
     return late('not-in-sync', `${sentence}: ${partitionsText(nodes)}`);
   }
