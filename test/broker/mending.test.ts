@@ -42,9 +42,14 @@ function fileOn(cluster: ToyCluster, id: number): { bytes: Uint8Array } {
 
 /** A bit flips in the second batch on the disk of a node. */
 function damage(cluster: ToyCluster, id: number): void {
+  damageAt(cluster, id, DAMAGED);
+}
+
+function damageAt(cluster: ToyCluster, id: number, offset: number): void {
   const file = fileOn(cluster, id);
   const bytes = file.bytes.slice();
-  const at = (bytes.length / VALUES.length) * DAMAGED + 40;
+  const batches = Math.max(VALUES.length, offset + 1);
+  const at = (bytes.length / batches) * offset + 40;
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   file.bytes = bytes;
 }
@@ -116,6 +121,19 @@ test('a new leader that is damaged says nothing for good before the others have 
   cluster.until(() => cluster.world(1).isReady && fetchFrom(cluster, 1, 0).values.length > 0);
   expect(imageAt(cluster, 1)?.isr).toEqual([1]);
   expect(fetchFrom(cluster, 1, DAMAGED).error).toBe(ErrorCode.KAFKA_STORAGE_ERROR);
+});
+
+test('a leader that had more than anybody else is whole once it has what the next leader has', () => {
+  const cluster = written();
+  cluster.alone.add(2);
+  const body = produceBody(0, batchOf(['e']), { acks: 1, timeoutMs: 1_000 });
+  cluster.ask(1, cluster.connect(1), KEY.produce, 9, body);
+  damageAt(cluster, 1, VALUES.length);
+  // Whoever follows comes to read it, and the leader gives up its lead.
+  cluster.alone.delete(2);
+  cluster.until(() => imageAt(cluster, 3)?.leader === 2);
+  cluster.until(() => isMended(cluster));
+  expect(allOn(cluster, 2)).toEqual(ALL);
 });
 
 test('what is damaged on all replicas is out of service for good', () => {

@@ -39,8 +39,9 @@ export interface Mend {
   stage: 'standingDown' | 'cutting' | 'fetching' | 'done';
   /** Where the damage is was forgotten: nothing is kept. */
   isWhole: boolean;
-  /** Where its log ended when it stood down, and under which leader epoch. */
+  /** Where its log ended when the controller had let it go. */
   end: number;
+  /** The last epoch in which it followed before that: its leader believes it to have as much. -1 where it led. */
   leaderEpoch: number;
 }
 
@@ -102,7 +103,7 @@ function begin(node: Node, env: Env, partition: Partition, image: PartitionImage
   const [damage] = partition.log.damaged;
   if (damage === undefined || !isSpared(node, image)) return;
   env.reached('broker.mend.begun');
-  partition.mend = { stage: 'standingDown', isWhole: false, end: -1, leaderEpoch: -1 };
+  partition.mend = { stage: 'standingDown', isWhole: false, end: -1, leaderEpoch: followedEpoch(node, image) };
   const fields = new Map<string, string | number>([
     ['partition', partitionName(partition.topic.name, partition.index)],
     ['offset', damage.start],
@@ -115,11 +116,16 @@ function standDown(node: Node, partition: Partition, mend: Mend, image: Partitio
   if (isLost) {
     mend.stage = 'cutting';
     mend.end = partition.log.end;
-    mend.leaderEpoch = image.leaderEpoch;
-  } else if (!isSpared(node, image)) {
+  } else if (isSpared(node, image)) {
+    mend.leaderEpoch = followedEpoch(node, image);
+  } else {
     partition.mend = null;
     noteDirectory(node, partition, image);
   }
+}
+
+function followedEpoch({ nodeId }: Node, { leader, leaderEpoch }: PartitionImage): number {
+  return leader === nodeId ? -1 : leaderEpoch;
 }
 
 /** The image of a new life says that this replica was lost, and nobody knows where any more. */
