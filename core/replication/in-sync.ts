@@ -73,6 +73,8 @@ export interface InSync {
   leaderEpoch: number;
   partitionEpoch: number;
   replicas: readonly number[];
+  /** Replicas that have lost their log directory, or are being mended: the controller lets none of them join. */
+  lost: readonly number[];
   /** Holds this node. The high watermark is at or below the fetch offset of every follower in it or in `pending`. */
   isr: readonly number[];
   /** Where the leader's epoch began in its log: a follower below it does not have all that was committed. */
@@ -107,6 +109,7 @@ export function createInSync(
     leaderEpoch: state.leaderEpoch,
     partitionEpoch: state.partitionEpoch,
     replicas: state.replicas,
+    lost: [],
     isr: state.isr,
     epochStart: logEnd,
     logStart: 0,
@@ -206,9 +209,9 @@ function isCaughtUp(follower: Follower, logEnd: number, nowMs: number, lagMaxMs:
 }
 
 /** A broker may join the in-sync set: alive, staying, and the very life of it that fetched (KIP-841, KIP-903). */
-function isEligible(follower: Follower, brokers: BrokerStates): boolean {
+function isEligible({ lost }: InSync, follower: Follower, brokers: BrokerStates): boolean {
   const broker = brokers.get(follower.id);
-  if (broker === undefined || broker.fenced || broker.inControlledShutdown) return false;
+  if (broker === undefined || broker.fenced || broker.inControlledShutdown || lost.includes(follower.id)) return false;
   return follower.brokerEpoch === broker.epoch;
 }
 
@@ -234,7 +237,7 @@ export function committedEnd(
       !counts &&
       follower.fetchOffset >= inSync.epochStart &&
       isCaughtUp(follower, logEnd, nowMs, inSync.lagMaxMs) &&
-      isEligible(follower, brokers);
+      isEligible(inSync, follower, brokers);
     if (!counts && !isJoining) continue;
     end = follower.fetchOffset;
     if (isJoining) inSync.joinMs = Math.min(inSync.joinMs, follower.caughtUpMs + inSync.lagMaxMs + 1);
@@ -260,7 +263,7 @@ export function wantsToGrow(
   inSync.growMs = -Infinity;
   const joins = (id: number): boolean => {
     const follower = inSync.followers.get(id);
-    if (follower === undefined || !isEligible(follower, brokers)) return false;
+    if (follower === undefined || !isEligible(inSync, follower, brokers)) return false;
     const { fetchOffset } = follower;
     if (fetchOffset < highWatermark || fetchOffset < inSync.epochStart) return false;
     if (follower.logStart < inSync.logStart) return false;

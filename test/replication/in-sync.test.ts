@@ -47,6 +47,16 @@ describe('a follower joins', () => {
     expect(wantsToGrow(inSync, BROKERS, 5, 10, 0)).toEqual([1, 2, 3]);
   });
 
+  it('and keeps nobody else out where its log directory is lost', () => {
+    const inSync = createInSync(1, { ...STATE, isr: [1] }, 10, 0, LAG_MS);
+    fetched(inSync, 2, 10);
+    fetched(inSync, 3, 10);
+    inSync.lost = [2];
+    expect(wantsToGrow(inSync, BROKERS, 5, 10, 0)).toEqual([1, 3]);
+    inSync.lost = [2, 3];
+    expect(wantsToGrow(inSync, BROKERS, 5, 10, 0)).toBe(null);
+  });
+
   it('while it is about to, the high watermark waits for it, or it could never catch up', () => {
     const inSync = leading();
     fetched(inSync, 3, 10);

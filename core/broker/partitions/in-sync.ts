@@ -11,6 +11,8 @@
 import { setDeadline, type Timed } from '../../lib/heap.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Env, Outbox } from '../../lib/world.ts';
+import { DirectoryId } from '../../metadata/describe-topics.ts';
+import { topicById } from '../../metadata/image.ts';
 import {
   type Alterer,
   type AltererEvent,
@@ -22,6 +24,7 @@ import {
   takeAlterAnswer,
 } from '../../replication/alter-partition.ts';
 import { ALTER_PARTITION_KEY, type CallOutcome as ReplicationOutcome } from '../../replication/calls.ts';
+import type { InSync } from '../../replication/in-sync.ts';
 import { leaderDeadlineMs, takePartitionState, wantedChange } from '../../replication/leader.ts';
 import { activeController, type CallOutcome, callController } from '../control/controller-calls.ts';
 import { createDirectories, type Directories, directoriesDeadlineMs, pumpDirectories } from '../control/directories.ts';
@@ -30,6 +33,7 @@ import { touch } from './partitions.ts';
 
 /** The version of AlterPartition that this node speaks: topics by id, replicas with their epochs (KIP-903). */
 const VERSION = 3;
+const NONE: readonly number[] = [];
 
 /** The state. */
 export interface InSyncHost extends Timed {
@@ -69,6 +73,7 @@ export function settleInSync(node: Node, env: Env, partition: Partition): number
     inSync.lacking.delete(partition);
     return leader.expiryMs;
   }
+  leader.inSync.lost = lostReplicas(node, partition, leader.inSync);
   const isr = wantedChange(leader, image.cluster.brokers, env.nowMs);
   if (isr !== null) {
     env.reached(isr.length < leader.inSync.isr.length ? 'replication.in_sync.shrink' : 'replication.in_sync.grow');
@@ -78,6 +83,14 @@ export function settleInSync(node: Node, env: Env, partition: Partition): number
   if (leader.inSync.isr.length < leader.inSync.replicas.length) inSync.lacking.add(partition);
   else inSync.lacking.delete(partition);
   return leaderDeadlineMs(leader);
+}
+
+/** Looked for only where somebody may join. */
+function lostReplicas({ image }: Node, { topic, index }: Partition, { isr, replicas }: InSync): readonly number[] {
+  if (isr.length === replicas.length) return NONE;
+  const partition = topicById(image, topic.id)?.partitions[index];
+  if (partition === undefined || !partition.directories.includes(DirectoryId.LOST)) return NONE;
+  return partition.replicas.filter((_, i) => partition.directories[i] === DirectoryId.LOST);
 }
 
 /** Sends what is proposed. Whether there was something to look at. */
