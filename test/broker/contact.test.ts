@@ -1,5 +1,9 @@
 /** A leader that no controller hears: what it refuses, and what it goes on with. */
 import { describe, expect, test } from 'vitest';
+import type { CallOutcome } from '../../core/broker/control/controller-calls.ts';
+import { answerHeartbeat } from '../../core/broker/control/lifecycle.ts';
+import { mayBeContradicted, mayBeReplaced } from '../../core/broker/partitions/contact.ts';
+import type { Env } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { ToyCluster } from './cluster.ts';
 import { batchOf, fetchBody, KEY, produceBody, valuesOf, wanted } from './speaking.ts';
@@ -68,6 +72,37 @@ describe('a leader that is cut off from the others', () => {
     expect(made?.errorCode).toBe(ErrorCode.NOT_LEADER_OR_FOLLOWER);
     const seen = world.take(reader, KEY.fetch, 11).responses[0]?.partitions[0];
     expect(seen?.errorCode).toBe(ErrorCode.NOT_LEADER_OR_FOLLOWER);
+  });
+
+  test('counts from when it asked, however late it is answered', () => {
+    const [cluster, leader] = replicated(3);
+    cluster.alone.add(leader);
+    const { lifecycle, contact } = cluster.node(leader);
+    cluster.until(() => lifecycle.isCalling);
+    const { attempt, askedMs } = lifecycle;
+    cluster.pass(300);
+    const env = { nowMs: cluster.nowMs, wallMs: 0, reached: () => {} } as unknown as Env;
+    const response = { errorCode: 0, isCaughtUp: true, isFenced: false, shouldShutDown: false };
+    answerHeartbeat(cluster.node(leader), env, attempt, { response } as CallOutcome, []);
+    expect(contact.answeredMs).toBe(askedMs);
+  });
+
+  test('is no coordinator of groups any more as soon as a replica that does not fetch may be one', () => {
+    const [cluster, leader] = replicated(3);
+    const node = cluster.node(leader);
+    const { contact, nowMs } = { contact: node.contact, nowMs: cluster.nowMs };
+    const partition = node.topics.byName.get('orders')?.partitions[0];
+    if (partition == null) throw new Error('the leader has the partition');
+    const sessionMs = node.config['broker.session.timeout.ms'];
+    contact.answeredMs = nowMs - sessionMs;
+    for (const id of contact.fetchedMs.keys()) contact.fetchedMs.set(id, nowMs - 10);
+    expect(mayBeContradicted(node, nowMs, partition.leader)).toBe(false);
+    const waitMs = node.config['replica.fetch.wait.max.ms'];
+    for (const id of contact.fetchedMs.keys()) contact.fetchedMs.set(id, nowMs - 2 * waitMs);
+    expect(mayBeContradicted(node, nowMs, partition.leader)).toBe(true);
+    expect(mayBeReplaced(node, nowMs, partition.leader)).toBe(false);
+    contact.answeredMs = nowMs - sessionMs + 1;
+    expect(mayBeContradicted(node, nowMs, partition.leader)).toBe(false);
   });
 
   test('goes on where no other replica is', () => {

@@ -61,6 +61,8 @@ export interface Lifecycle extends Timed {
   /** Whether a call has not been answered, and its number. */
   isCalling: boolean;
   attempt: number;
+  /** When that call was made, `env.nowMs`. */
+  askedMs: number;
   /** Whether something is to be told that the call under way does not say. */
   hasNews: boolean;
 }
@@ -82,6 +84,7 @@ export function createLifecycle(owner: number): Lifecycle {
     isControllerCalling: false,
     isCalling: false,
     attempt: 0,
+    askedMs: Number.NEGATIVE_INFINITY,
     hasNews: false,
   };
 }
@@ -113,6 +116,7 @@ export function wakeLifecycle(node: Node, env: Env, out: Outbox): void {
   }
   lifecycle.isCalling = true;
   lifecycle.attempt += 1;
+  lifecycle.askedMs = env.nowMs;
   lifecycle.hasNews = false;
   if (lifecycle.epoch < 0) register(node, env, out);
   else sendHeartbeat(node, env, out);
@@ -233,7 +237,7 @@ export function answerHeartbeat(node: Node, env: Env, attempt: number, outcome: 
     repeat(node, env);
     return;
   }
-  node.contact.answeredMs = env.nowMs;
+  node.contact.answeredMs = lifecycle.askedMs;
   const { errorCode, isCaughtUp, isFenced, shouldShutDown } = outcome.response as ResponseInputOf<63>;
   if (errorCode === ErrorCode.STALE_BROKER_EPOCH) {
     say(out, 'warn', 'the controller does not know this life of the broker: it registers anew');

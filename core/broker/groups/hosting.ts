@@ -32,7 +32,7 @@ import { BATCH_HEADER_BYTES } from '../../protocol/batch.ts';
 import { ErrorCode } from '../../protocol/errors.ts';
 import type { OffsetCommitRequest } from '../../protocol/messages/08-offset-commit.ts';
 import { partitionName } from '../checkpoints/files.ts';
-import { mayBeReplaced } from '../partitions/contact.ts';
+import { mayBeContradicted } from '../partitions/contact.ts';
 import { say } from '../say.ts';
 import type { Node, Partition } from '../state.ts';
 import { endCall } from './calls.ts';
@@ -143,7 +143,8 @@ function refusalNow(node: Node, env: Env, host: GroupHost, call: ClientCall): Er
   const { partition, coordinator } = host;
   const { kind } = call;
   if (host.stage === 'loading') return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS;
-  if (host.stage !== 'active' || mayBeReplaced(node, env.nowMs, partition.leader)) return ErrorCode.NOT_COORDINATOR;
+  const isCoordinator = host.stage === 'active' && !mayBeContradicted(node, env.nowMs, partition.leader);
+  if (!isCoordinator) return ErrorCode.NOT_COORDINATOR;
   if (coordinator.parked.size >= PARKED_MAX) return ErrorCode.COORDINATOR_NOT_AVAILABLE;
   if (kind === 'offsetCommit' && commitBytes(call.body) > batchBytesMaxOf(partition)) {
     return ErrorCode.UNKNOWN_SERVER_ERROR;

@@ -6,7 +6,8 @@
  * committed. But clients that reach it would wait for it as long as it lasts, and what it takes with acks=1 is as good
  * as lost. So a leader stops answering as one when both hold:
  *
- * - its heartbeats have had no answer for broker.session.timeout.ms, after which a controller gives a broker up, and
+ * - no heartbeat that it has sent in the last broker.session.timeout.ms was answered, after which a controller gives a
+ *   broker up: the controller counts from when it heard the question, so that a late answer is worth no more, and
  * - it cannot commit: a replica in sync has not fetched for as long, or fewer are in sync than min.insync.replicas
  *   wants, so that an eligible one may have been elected.
  *
@@ -33,7 +34,7 @@ import { markMoved } from './fetch.ts';
 
 /** The state. */
 export interface Contact {
-  /** When a controller answered a heartbeat last, `env.nowMs`. */
+  /** When the last heartbeat that a controller has answered was sent, `env.nowMs`. */
   answeredMs: number;
   /** When each other broker last fetched as a replica, `env.nowMs`. */
   readonly fetchedMs: Map<number, number>;
@@ -48,14 +49,29 @@ export function createContact(): Contact {
 
 /** Whether another node may lead in place of this one at `nowMs`, as far as it knows. */
 export function mayBeReplaced(node: Node, nowMs: number, leader: Leader<ProduceWait>): boolean {
+  return mayBeReplacedSince(node, nowMs, leader, node.config['broker.session.timeout.ms']);
+}
+
+/**
+ * The same for a coordinator of groups, which tells what it knows: an older word of it contradicts what another has
+ * acknowledged since. So once a controller may have given this node up, a replica that has not fetched for longer than
+ * a fetch may wait may be that other one.
+ */
+export function mayBeContradicted(node: Node, nowMs: number, leader: Leader<ProduceWait>): boolean {
+  const { config } = node;
+  const withinMs = Math.min(2 * config['replica.fetch.wait.max.ms'], config['broker.session.timeout.ms'] / 2);
+  return mayBeReplacedSince(node, nowMs, leader, withinMs);
+}
+
+/** `withinMs`: a replica that fetched so short a time ago does not lead. */
+function mayBeReplacedSince(node: Node, nowMs: number, leader: Leader<ProduceWait>, withinMs: number): boolean {
   const { inSync, inSyncMin } = leader;
   if (inSync === null) return false;
   const { answeredMs, fetchedMs } = node.contact;
-  const sinceMs = nowMs - node.config['broker.session.timeout.ms'];
-  if (answeredMs > sinceMs) return false;
+  if (answeredMs > nowMs - node.config['broker.session.timeout.ms']) return false;
   if (inSync.isr.length < wantedInSync(inSync, inSyncMin)) return true;
   for (const id of inSync.isr) {
-    if (id !== inSync.self && (fetchedMs.get(id) ?? Number.NEGATIVE_INFINITY) <= sinceMs) return true;
+    if (id !== inSync.self && (fetchedMs.get(id) ?? Number.NEGATIVE_INFINITY) <= nowMs - withinMs) return true;
   }
   return false;
 }
