@@ -35,6 +35,7 @@ import {
   newGroupRecord,
   owesPartitions,
   renamedRecord,
+  topicsOf,
 } from './classic-written.ts';
 import { consumerTombstones, joinConsumerGroup } from './consumer.ts';
 import { MEMBER_ID_SINCE, newMemberId } from './member-ids.ts';
@@ -264,6 +265,7 @@ function replaceStatic(
   if (former === undefined) return;
   const formerLeaderId = group.leaderId;
   const isOwing = owesPartitions(group, former);
+  const formerTopics = topicsOf(group, former);
   const member = takePlace(work, group, former, memberId);
   touch(state, work, group, member);
   renew(work, group, member, join);
@@ -271,7 +273,7 @@ function replaceStatic(
   if (group.state === 'PreparingRebalance') {
     work.records.push(...renamed);
     completeIfAllJoined(state, work, group);
-  } else if (group.state === 'Stable' && !isOwing && isGoneOnWith(state, group)) {
+  } else if (isGoneOnWith(state, group) && !isOwing && isSameSet(formerTopics, topicsOf(group, member))) {
     work.records.push(generationRecord(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES));
     const isLeader = group.leaderId === memberId;
     const canSkip = join.call.apiVersion >= SKIP_SINCE;
@@ -282,14 +284,21 @@ function replaceStatic(
     answerJoin(work, group, member, joined(group, memberId, said));
   } else {
     // The leader may have been told of the former member: its assignment would miss the new one. And what the former
-    // member had yet to give up would stay without an owner: the new one does not know that it is to join again.
+    // member had yet to give up would stay without an owner: the new one does not know that it is to join again. So
+    // would topics that only the new one reads, as one that chooses by a pattern may.
     work.records.push(...renamed);
     prepareRebalance(state, work, group);
   }
 }
 
-/** Whether the generation may stay: not where members now prefer another protocol, or where its record is too large. */
+function isSameSet(a: ReadonlySet<string> | null, b: ReadonlySet<string> | null): boolean {
+  if (a === null || b === null) return a === b;
+  return a.size === b.size && [...a].every((one) => b.has(one));
+}
+
+/** Whether a stable generation may stay: not where members now prefer another protocol, or where its record is too large. */
 function isGoneOnWith({ config }: GroupState, group: ClassicGroup): boolean {
+  if (group.state !== 'Stable') return false;
   if (selectProtocol(group) !== group.protocolName) return false;
   return generationSize(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES) <= config.recordSizeMax;
 }

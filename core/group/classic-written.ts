@@ -126,14 +126,23 @@ export function subscribedTopicsOf(group: ClassicGroup): ReadonlySet<string> | n
   if (group.protocolType !== CONSUMER_PROTOCOL_TYPE) return null;
   const topics = new Set<string>();
   if (group.members.size === 0) return topics;
-  if (group.protocolName === null) return null;
+  for (const member of group.members.values()) {
+    const read = topicsOf(group, member);
+    if (read === null) return null;
+    for (const topic of read) topics.add(topic);
+  }
+  return topics;
+}
+
+/** The topics that a member reads, if it speaks the protocol of consumers and can be understood; else null. */
+export function topicsOf({ protocolType, protocolName }: ClassicGroup, member: ClassicMember): Set<string> | null {
+  if (protocolType !== CONSUMER_PROTOCOL_TYPE || protocolName === null) return null;
   try {
-    for (const member of group.members.values()) {
-      const reader = new Reader(metadataOf(member, group.protocolName));
-      // Every version of a subscription begins as version 0 does: the version, then the topics.
-      reader.int16();
-      for (let left = reader.arrayLength(2); left > 0; left--) topics.add(reader.string());
-    }
+    const topics = new Set<string>();
+    const reader = new Reader(metadataOf(member, protocolName));
+    // Every version of a subscription begins as version 0 does: the version, then the topics.
+    reader.int16();
+    for (let left = reader.arrayLength(2); left > 0; left--) topics.add(reader.string());
     return topics;
   } catch (error) {
     if (error instanceof ProtocolError) return null;

@@ -2,7 +2,20 @@
 import { describe, expect, it } from 'vitest';
 import { encodeAssignment, encodeSubscription } from '../../core/protocol/consumer-protocol.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
-import { beat, bytesOf, commit, enter, type Joining, join, leave, share, stateOf, sync, textOf } from './classic.ts';
+import {
+  beat,
+  bytesOf,
+  commit,
+  enter,
+  type Joining,
+  join,
+  leave,
+  share,
+  stateOf,
+  subscriptionOf,
+  sync,
+  textOf,
+} from './classic.ts';
 import { advance, answered, awaited, type Coordinator, createCoordinator, failOver } from './coordinator.ts';
 
 /** A stable group of two static members 'i0' and 'i1', of which the first leads. */
@@ -32,6 +45,20 @@ describe('a static member', () => {
     failOver(coordinator);
     expect(beat(coordinator, generation, back.memberId, 'i1')).toBe(ErrorCode.NONE);
     expect(beat(coordinator, generation, ids[1] ?? '', 'i1')).toBe(ErrorCode.FENCED_INSTANCE_ID);
+  });
+
+  it('that comes back and reads other topics has the others join again', () => {
+    const coordinator = createCoordinator();
+    const reading = (topics: readonly string[]) => [{ name: 'range', metadata: subscriptionOf(topics) }];
+    const joining = ['i0', 'i1'].map((groupInstanceId) => {
+      return join(coordinator, { groupInstanceId, protocols: reading(['t']) });
+    });
+    for (const one of joining) awaited(coordinator, one);
+    const { generation } = share(coordinator, joining);
+    const back = answered(join(coordinator, { groupInstanceId: 'i1', protocols: reading(['t']) }));
+    expect(back).toMatchObject({ errorCode: 0, generationId: generation });
+    expect(join(coordinator, { groupInstanceId: 'i1', protocols: reading(['t', 'u']) }).response).toBeNull();
+    expect(stateOf(coordinator)).toBe('PreparingRebalance');
   });
 
   it('that comes back with more than a record holds waits for a rebalance', () => {
