@@ -39,7 +39,8 @@ export function addGroups(world: World, observer: Observer, plan: Plan, fromUs: 
       addMember(stage, member, at, false, atUs);
       if (member.hasTwin) addMember(stage, member, at, true, atUs + TWIN_AFTER_US);
     });
-    if (group.storeEveryMs !== null) addStorer(stage, group.storeEveryMs, fromUs);
+    if (group.storeEveryMs === null) return;
+    for (let at = 0; at < group.storers; at++) addStorer(stage, group.storeEveryMs, at, fromUs);
   });
 }
 
@@ -66,11 +67,14 @@ function addMember(stage: Stage, member: MemberPlan, at: number, isSecond: boole
     to: wantedOf(stage, member),
     commits: member.commits,
     pollEveryMs: member.pollEveryMs,
+    pollBytes: member.pollBytes,
+    listenerMsMax: member.listenerMsMax,
     troubleEveryMs: member.troubleEveryMs,
     frozenMsMax: FROZEN_MS_MAX,
     sessionMs: CONSUMER_SESSION_MS,
     hasTwin: member.hasTwin,
     isPassing: isSecond || member.isPassing,
+    isVanishing: member.isVanishing,
     consumer: {
       ...commonOf(plan, history, clientId, at),
       instanceId: member.isStatic ? name : null,
@@ -103,14 +107,16 @@ function commonOf(plan: Plan, { groupId }: GroupHistory, clientId: string, at: n
 
 type CommonOptions = Omit<ConsumerOptions, 'ids' | 'seed' | 'memberId' | 'groupProtocol'>;
 
-function addStorer({ world, observer, plan, history }: Stage, everyMs: number, fromUs: number): void {
-  const clientId = `${history.groupId}-storer`;
+function addStorer(stage: Stage, everyMs: number, at: number, fromUs: number): void {
+  const { world, observer, plan, group, history } = stage;
+  const clientId = `${history.groupId}-storer${at === 0 ? '' : `-${at + 1}`}`;
   const options: StoringOptions = {
     observer,
     group: history,
     partitions: constantNumbers(plan),
     everyMs,
-    consumer: { ...commonOf(plan, history, clientId, 2), autoCommit: false },
+    isTool: group.areTools,
+    consumer: { ...commonOf(plan, history, clientId, 2 + at), autoCommit: false },
   };
-  startAt(world, addActor(world, clientId, 'client', STORING, options), fromUs + 80_000);
+  startAt(world, addActor(world, clientId, 'client', STORING, options), fromUs + 80_000 + at * 30_000);
 }

@@ -155,6 +155,13 @@ export function constantPartitions(nodes: readonly Actor[]): readonly PartitionI
 /** Which actor is what a target says; -1 for none. */
 export function findTarget(nodes: readonly Actor[], target: Target): number {
   if (target === 'controller') return activeController(nodes)?.actor ?? -1;
+  if (target === 'coordinator') return nodes.find(coordinatesGroups)?.actor ?? -1;
   const leader = target === 'leader' ? (constantPartitions(nodes)[0]?.leader ?? -1) : -1;
   return leader < 0 ? -1 : leader - 1;
+}
+
+/** Whether a node is the coordinator of some group. */
+function coordinatesGroups(actor: Actor): boolean {
+  const hosts = nodeOf(actor)?.groups.hosts ?? [];
+  return [...hosts].some(({ stage, coordinator }) => stage === 'active' && (coordinator.state?.groups.size ?? 0) > 0);
 }

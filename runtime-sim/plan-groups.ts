@@ -23,6 +23,7 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
   const assignors = pick(dice, SITE.plan, entity, [
     ['range'],
     ['cooperative-sticky'],
+    ['cooperative-sticky'],
     ['roundrobin'],
     ['sticky'],
     ['range', 'cooperative-sticky'],
@@ -33,9 +34,11 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
   // Who turns from one protocol to the other has enough to do with itself.
   const twinPercent = kind === 'both' ? 0 : range.twinPercent;
   const hasPassing = members > 1 && below(dice, SITE.plan, entity, 100) < range.passingPercent;
+  const isVanishing = chance(dice, SITE.plan, entity, 500_000);
   const drawn = Array.from({ length: members }, (_, at) => {
     const member = drawMember(dice, entity + 1 + at, range.troubleEveryMs, twinPercent);
-    return { ...member, isPassing: hasPassing && at === members - 1 };
+    const isPassing = hasPassing && at === members - 1;
+    return { ...member, isPassing, isVanishing: isPassing && isVanishing };
   });
   return {
     kind,
@@ -43,6 +46,7 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
     assignors,
     members: drawn,
     storeEveryMs: isStored ? drawPace(dice, entity) : null,
+    ...drawStorers(dice, entity),
   };
 }
 
@@ -51,7 +55,19 @@ function drawSimple(dice: Dice, entity: number, { troubleEveryMs }: GroupsRange)
   const alone = { ...drawn, isStatic: false, isByPattern: false };
   const isStored = chance(dice, SITE.plan, entity, 500_000);
   const storeEveryMs = isStored ? drawPace(dice, entity) : null;
-  return { kind: 'simple', lastProtocol: 'classic', assignors: ['range'], members: [alone], storeEveryMs };
+  const members = [alone];
+  return {
+    kind: 'simple',
+    lastProtocol: 'classic',
+    assignors: ['range'],
+    members,
+    storeEveryMs,
+    ...drawStorers(dice, entity),
+  };
+}
+
+function drawStorers(dice: Dice, entity: number): Pick<GroupPlan, 'storers' | 'areTools'> {
+  return { storers: pick(dice, SITE.plan, entity, [1, 2, 3]), areTools: chance(dice, SITE.plan, entity, 600_000) };
 }
 
 function drawPace(dice: Dice, entity: number): number {
@@ -78,5 +94,8 @@ function drawMember(
     serverAssignor: pick(dice, SITE.plan, entity, ['uniform', 'range', null]),
     hasTwin: isStatic && below(dice, SITE.plan, entity, 100) < twinPercent,
     isPassing: false,
+    isVanishing: false,
+    pollBytes: pick(dice, SITE.plan, entity, [20_000, 20_000, 1]),
+    listenerMsMax: pick(dice, SITE.plan, entity, [60, 800, 5_000, 5_000]),
   };
 }

@@ -17,6 +17,7 @@ import { createKeeper, isSpoilt, noteDeserted, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
+import { createExpiryNotes, watchExpiry } from './group-expiry.ts';
 import { createGroupNotes, noteGroups } from './group-marks.ts';
 import { noteEnd } from './holdings.ts';
 import { checkLead } from './lead-check.ts';
@@ -32,6 +33,7 @@ import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
 import { springElection } from './trouble/elections.ts';
 import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fire.ts';
+import { springRebalance } from './trouble/rebalances.ts';
 import { END, type Troubles } from './trouble/troubles.ts';
 import { createWitness, note, type Scene, takeAcknowledged, testify } from './witness.ts';
 import { ADMINISTERING, forgetAdministrations } from './workload/administering.ts';
@@ -115,6 +117,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     told: new Map<string, number>(),
     elections,
     groups: createGroupNotes(),
+    expiry: createExpiryNotes(plan),
     witness,
     scene,
     stalls: new Map<object, number>(),
@@ -135,6 +138,7 @@ function createTroubles({ world, plan, history, nodes, keeper }: Struck): Troubl
     ambushes: 0,
     rareSteps: 0,
     awaited: null,
+    awaitsRebalance: null,
     isHealed: false,
     endings: new Map(),
     nextEnd: END,
@@ -165,6 +169,8 @@ function onStepped(run: Run, actor: Actor, out: Outbox): void {
   if (ledTwice !== null) complain(history, ledTwice);
   springAmbush(world, run.troubles, actor);
   springElection(world, run.troubles, actor);
+  springRebalance(world, run.troubles, actor);
+  watchExpiry(run.expiry, history, actor, node, world.nowUs);
   noteGroups(run.groups, node, world.env.reached);
   if (nodes.length === 1 && !run.plan.isUnlimited) return;
   noteElections(elections, node.image, world.env.reached);

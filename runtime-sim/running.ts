@@ -8,6 +8,7 @@ import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor, AnyMachine } from './actor.ts';
 import { isSpoilt, type Keeper, noteComplaints, noteDamages, noteFlips, noteRecoveries } from './damage.ts';
 import type { ElectionNotes } from './election-marks.ts';
+import type { ExpiryNotes } from './group-expiry.ts';
 import type { GroupNotes } from './group-marks.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { nodeOf } from './nodes.ts';
@@ -39,6 +40,7 @@ export interface Run {
   readonly onlooker: Onlooker;
   readonly elections: ElectionNotes;
   readonly groups: GroupNotes;
+  readonly expiry: ExpiryNotes;
   readonly keeper: Keeper;
   /** By log: until when it was told that its contract is broken. */
   readonly told: Map<string, number>;

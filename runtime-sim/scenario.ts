@@ -51,8 +51,11 @@ export type DiskFamily =
   | 'rotAnywhere'
   | 'ruin';
 
-/** Which node a trouble strikes: whichever, the leader of the first partition, or the active controller. */
-export type Target = 'any' | 'leader' | 'controller';
+/**
+ * Which node a trouble strikes: whichever, the leader of the first partition, the active controller, or the coordinator
+ * of some group.
+ */
+export type Target = 'any' | 'leader' | 'controller' | 'coordinator';
 
 /** From the smallest to the largest value that a seed may draw, both included. */
 export type Range = readonly [low: number, high: number];
@@ -249,6 +252,10 @@ export interface GroupPlan {
   readonly members: readonly MemberPlan[];
   /** Between two attempts to store offsets by somebody who is no member, on average; null for nobody. */
   readonly storeEveryMs: number | null;
+  /** How many do so, each in a process of its own. */
+  readonly storers: number;
+  /** They are tools that are run anew for each of it: each time the coordinator is asked for. */
+  readonly areTools: boolean;
   /** Of the classic protocol: all of these are known to all members. */
   readonly assignors: readonly ('range' | 'cooperative-sticky' | 'roundrobin' | 'sticky')[];
 }
@@ -260,6 +267,8 @@ export interface MemberPlan {
   readonly hasTwin: boolean;
   /** It leaves for good before the others are to settle. */
   readonly isPassing: boolean;
+  /** And says nothing of it, now or then or never: its process stands still and does not go on. */
+  readonly isVanishing: boolean;
   readonly isAuto: boolean;
   readonly commits: 'sync' | 'async' | 'none';
   /** It subscribes by an expression. */
@@ -269,6 +278,10 @@ export interface MemberPlan {
   /** Of the classic protocol; longer than a rebalance may take, a static member may miss one and stay. */
   readonly sessionTimeoutMs: number;
   readonly troubleEveryMs: number;
+  /** A poll hands out about so many bytes: with few of them much is read ahead and waits. */
+  readonly pollBytes: number;
+  /** What its listener takes at most to call off what it was told; it may be longer than it may stay away. */
+  readonly listenerMsMax: number;
   readonly serverAssignor: 'uniform' | 'range' | null;
 }
 

@@ -3,6 +3,7 @@ import type { Scenario } from '../runtime-sim/scenario.ts';
 import {
   FICKLE_TOPICS,
   QUICK_GROUPS,
+  QUICK_SESSIONS,
   SMALL_FILES,
   SMALL_LAGS,
   SOME_GROUPS,
@@ -24,7 +25,7 @@ export const THREE_GROUPS: Scenario = {
     administration: FICKLE_TOPICS,
     groups: SOME_GROUPS,
   },
-  settings: [...SMALL_FILES, ...SMALL_LAGS, ...QUICK_GROUPS],
+  settings: [...SMALL_FILES, ...SMALL_LAGS, ...QUICK_GROUPS, ...QUICK_SESSIONS],
   troubles: [
     { family: 'crash', every: [2_000, 7_000], always: true },
     { family: 'powerLoss', every: [4_000, 12_000] },
@@ -34,5 +35,7 @@ export const THREE_GROUPS: Scenario = {
     { family: 'reset', every: [1_000, 5_000] },
     { family: 'clientCrash', every: [4_000, 12_000] },
     { family: 'clog', every: [1_000, 4_000] },
+    { family: 'isolation', every: [2_500, 8_000], on: 'coordinator' },
+    { family: 'clockJump', every: [2_000, 8_000] },
   ],
 };

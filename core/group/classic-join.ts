@@ -296,7 +296,7 @@ function isSameSet(a: ReadonlySet<string> | null, b: ReadonlySet<string> | null)
   return a.size === b.size && [...a].every((one) => b.has(one));
 }
 
-/** Whether a stable generation may stay: not where members now prefer another protocol, or where its record is too large. */
+/** Whether a stable generation may stay: not where members now prefer another protocol, or its record is too large. */
 function isGoneOnWith({ config }: GroupState, group: ClassicGroup): boolean {
   if (group.state !== 'Stable') return false;
   if (selectProtocol(group) !== group.protocolName) return false;

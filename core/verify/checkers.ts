@@ -7,7 +7,13 @@
  */
 import { cutBound, type TopicLife, topicLives } from './administration.ts';
 import { findDeletedReads, findStaleTopics, findStarts } from './comings-and-goings.ts';
-import { findOffsetRegressions, findOutsiderCommits, findUncommitted, findZombieCommits } from './group-commits.ts';
+import {
+  findOffsetRegressions,
+  findOutsiderCommits,
+  findRestarts,
+  findUncommitted,
+  findZombieCommits,
+} from './group-commits.ts';
 import { findDeliveryGaps, findGroupSkips, findRestless, findTwoOwners, findUnsettled } from './groups.ts';
 import { addComplaint, type Complaint, type History, partitionText, report, type Send } from './history.ts';
 import { lossesOfRead, lossesOfSend } from './losses.ts';
@@ -322,6 +328,7 @@ export const CHECKERS: readonly Checker[] = [
     find: findOutsiderCommits,
   },
   { name: 'offset-regression', promise: 5, says: 'committed offsets stay', find: findOffsetRegressions },
+  { name: 'group-restart', promise: 5, says: 'members go on where their group stood', find: findRestarts },
   { name: 'group-uncommitted', promise: 5, says: 'members give up what they have committed', find: findUncommitted },
   { name: 'group-skip', promise: 3, says: 'a group commits past what it was handed', find: findGroupSkips },
   { name: 'group-gap', promise: 3, says: 'members are handed every record in order', find: findDeliveryGaps },

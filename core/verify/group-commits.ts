@@ -12,14 +12,14 @@ type Found = Complaint[];
 /** Promise 5. Nobody of an earlier generation commits where a later one has begun, nor for what is another's since. */
 export function findZombieCommits({ history }: GroupFacts): Found {
   const found: Found = [];
-  for (const { groupId, kind, assignments, commits, holdings } of history.groups) {
+  for (const { groupId, kind, assignments, commits, holdings, endsUs } of history.groups) {
     const byPartition = holdingsByPartition(holdings);
     for (const commit of commits) {
       const { member, partition, outcome, generation, offset } = commit;
       if (outcome !== 'acknowledged' || generation < 0) continue;
       const who = `member ${member} of ${groupId} committed ${offset} for ${partitionText(history, partition)}`;
       if (kind === 'classic') {
-        const later = successor(assignments, commit);
+        const later = successor(assignments, commit, endsUs);
         if (later === undefined) continue;
         const whose = `after member ${later.member} had come to own something in ${later.generation}`;
         report(found, 'zombie-commit', 5, partition, `${who} in generation ${generation} ${whose}`);
@@ -53,15 +53,20 @@ function isAfter(one: Assignment, own: Assignment | undefined): boolean {
  * Who came to be in a later generation, or was given the committer's own place in this one, after the committer had
  * come to its own and before the commit was sent.
  */
-function successor(assignments: readonly Assignment[], commit: OffsetCommit): Assignment | undefined {
+function successor(
+  assignments: readonly Assignment[],
+  commit: OffsetCommit,
+  endsUs: readonly number[],
+): Assignment | undefined {
   const { member, generation, lastSentUs } = commit;
+  const sinceUs = endsUs.findLast((us) => us < lastSentUs) ?? -1;
   const own = ownOf(assignments, commit);
   const isInPlace = (one: Assignment): boolean => {
     if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
     return own !== undefined && one.instanceId === own.instanceId;
   };
   return assignments.find((one) => {
-    const isInBetween = one.atUs < lastSentUs && isAfter(one, own);
+    const isInBetween = one.atUs < lastSentUs && one.atUs > sinceUs && isAfter(one, own);
     return isInBetween && (one.generation > generation || isInPlace(one));
   });
 }
@@ -103,7 +108,7 @@ export function findOutsiderCommits({ history }: GroupFacts): Found {
 export function findOffsetRegressions({ history }: GroupFacts): Found {
   const found: Found = [];
   for (const group of history.groups) {
-    const { groupId, commits, lookups } = group;
+    const { groupId, commits, lookups, expirations } = group;
     const partitions = new Set(lookups.map(({ partition }) => partition));
     for (const partition of partitions) {
       const ofPartition = commits
@@ -112,7 +117,8 @@ export function findOffsetRegressions({ history }: GroupFacts): Found {
       const seen: OffsetLookup[] = [];
       for (const lookup of lookups) {
         if (lookup.partition !== partition) continue;
-        const problem = judgeLookup(ofPartition, seen, lookup);
+        const goneUs = expirations.findLast((one) => one.partition === partition && one.atUs <= lookup.doneUs)?.atUs;
+        const problem = judgeLookup(ofPartition, seen, lookup, goneUs ?? -1);
         seen.push(lookup);
         const where = `${partitionText(history, partition)} of ${groupId}`;
         if (problem !== null) report(found, 'offset-regression', 5, partition, `for ${where} ${problem}`);
@@ -166,14 +172,17 @@ function judgeLookup(
   commits: readonly Dated[],
   before: readonly OffsetLookup[],
   { offset, askedUs, doneUs }: OffsetLookup,
+  goneUs: number,
 ): string | null {
-  let newest: OffsetCommit | null = null;
-  for (const { commit } of commits) {
-    if (commit.outcome !== 'acknowledged' || commit.doneUs >= askedUs) continue;
-    if (newest === null || commit.lastSentUs > newest.lastSentUs) newest = commit;
-  }
+  const newest = newestBefore(
+    commits.map(({ commit }) => commit),
+    askedUs,
+  );
   if (offset < 0) {
-    return newest === null ? null : `nothing was committed at ${askedUs} us, after ${newest.offset} was acknowledged`;
+    // What was sent before it went may have been stored before.
+    return newest === null || newest.sentUs < goneUs
+      ? null
+      : `nothing was committed at ${askedUs} us, after ${newest.offset} was acknowledged`;
   }
   let latestUs = Number.NEGATIVE_INFINITY;
   for (const { commit, lastUs } of commits) {
@@ -218,4 +227,53 @@ export function findUncommitted({ history }: GroupFacts): Found {
     }
   }
   return found;
+}
+
+/**
+ * Promise 5. Who comes to own a partition goes on where its group stood: it is handed nothing that lies below all that
+ * may have been committed last when it came.
+ */
+export function findRestarts({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const group of history.groups) {
+    const { groupId, holdings, commits, deliveries, expirations } = group;
+    const first = firstHanded(group);
+    for (const [index, { member, partition, fromUs }] of holdings.entries()) {
+      const at = first.get(index);
+      // Of topics that come and go nobody sees which offsets expire.
+      if (at === undefined || history.partitions[partition]?.isSlot === true) continue;
+      const [offset, atUs] = [deliveries.offset[at] as number, deliveries.atUs[at] as number];
+      const ofPartition = commits.filter((one) => one.partition === partition && one.sentUs <= atUs);
+      const newest = newestBefore(ofPartition, fromUs);
+      if (newest === null || newest.offset <= offset) continue;
+      if (expirations.some((one) => one.partition === partition && one.atUs <= atUs)) continue;
+      const mayBeLower = (one: OffsetCommit): boolean => {
+        return one.offset <= offset && latestUs(history, group, one) >= newest.lastSentUs;
+      };
+      if (ofPartition.some(mayBeLower)) continue;
+      const where = `${partitionText(history, partition)}@${offset}`;
+      const what = `was handed ${where} first, though ${newest.offset} was committed when it came to own that`;
+      report(found, 'group-restart', 5, partition, `member ${member} of ${groupId} ${what} at ${fromUs} us`);
+    }
+  }
+  return found;
+}
+
+/** The index of the first delivery of each holding. */
+function firstHanded({ deliveries }: GroupHistory): ReadonlyMap<number, number> {
+  const first = new Map<number, number>();
+  deliveries.holding.forEach((holding, at) => {
+    if (holding >= 0 && !first.has(holding)) first.set(holding, at);
+  });
+  return first;
+}
+
+/** The newest commit that was acknowledged by then; null for none. */
+function newestBefore(commits: readonly OffsetCommit[], untilUs: number): OffsetCommit | null {
+  let newest: OffsetCommit | null = null;
+  for (const commit of commits) {
+    if (commit.outcome !== 'acknowledged' || commit.doneUs >= untilUs) continue;
+    if (newest === null || commit.lastSentUs > newest.lastSentUs) newest = commit;
+  }
+  return newest;
 }

@@ -60,6 +60,12 @@ export interface OffsetLookup {
   readonly doneUs: number;
 }
 
+/** An offset that its coordinator was seen to forget: it may be found no more, unless it is committed again. */
+export interface Expiration {
+  readonly partition: number;
+  readonly atUs: number;
+}
+
 /** Records that members were handed, as columns: one entry in each for every record, in order. */
 export interface Deliveries {
   /** Index of the holding; -1 of a partition that the member did not own. */
@@ -84,6 +90,9 @@ export interface GroupHistory {
   readonly proofs: Proof[];
   readonly commits: OffsetCommit[];
   readonly lookups: OffsetLookup[];
+  readonly expirations: Expiration[];
+  /** When its coordinator was seen to forget all of it: its generations are counted anew then. */
+  readonly endsUs: number[];
   readonly deliveries: Deliveries;
   /** Members so far. */
   members: number;
@@ -107,6 +116,8 @@ export function createGroupHistory(groupId: string, kind: GroupKind): GroupHisto
     proofs: [],
     commits: [],
     lookups: [],
+    expirations: [],
+    endsUs: [],
     deliveries: { holding: [], partition: [], offset: [], atUs: [] },
     members: 0,
     lives: new Map(),

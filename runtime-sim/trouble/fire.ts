@@ -31,6 +31,7 @@ import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troub
 import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { awaitElection } from './elections.ts';
 import { endLinks, healLinks, strikeLinks } from './links.ts';
+import { awaitRebalance, WALL_SKEW_MAX_MS } from './rebalances.ts';
 import { END, endLater, nodeFor, noteFull, noteHolds, smallerSide, type Troubles } from './troubles.ts';
 
 /** Queues the first moment of every family. */
@@ -167,7 +168,7 @@ function strikeNode(world: World, troubles: Troubles, family: NodeFamily, node: 
       endLater(world, troubles, { kind: 'slowDisk', actor: node.actor }, around(dice, SITE.trouble, 0, 1_000_000));
       return true;
     case 'clockJump':
-      // Within what the timestamps of honest clients may be off: message.timestamp.after.max.ms is an hour.
+      if (awaitRebalance(world, troubles)) return false; // It counts when it comes.
       setWallSkew(node.clock, between(dice, SITE.clock, node.actor, -WALL_SKEW_MAX_MS, WALL_SKEW_MAX_MS));
       tellLine(world, node.name, 'finds its date changed');
       return true;
@@ -225,8 +226,6 @@ function speedUp({ mood }: Disk): void {
   mood.namesSlowness = 100;
 }
 
-/** A node's date is wrong by at most this. */
-const WALL_SKEW_MAX_MS = 1_700_000;
 /** A planned crash comes within so many effects. */
 const CRASH_EFFECTS_MAX = 120;
 /** And one in recovery within one of these: in the middle of it, or just behind it. */

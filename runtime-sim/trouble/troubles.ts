@@ -35,6 +35,8 @@ export interface Troubles {
   rareSteps: number;
   /** What a member of the quorum is waited for to do in an election; null while nobody is. */
   awaited: ElectionStage | null;
+  /** A date waits for a group that makes a generation; null while none does. */
+  awaitsRebalance: 'gathering' | 'any' | null;
   /** Nothing strikes any more. */
   isHealed: boolean;
   /** By the number that stands in the queue. */

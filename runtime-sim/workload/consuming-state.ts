@@ -36,6 +36,9 @@ export interface ConsumingOptions {
   readonly commits: 'sync' | 'async' | 'none';
   /** Between two polls, on average. */
   readonly pollEveryMs: number;
+  readonly pollBytes: number;
+  /** What its listener takes at most. */
+  readonly listenerMsMax: number;
   /** Between two of its own troubles, on average; Infinity for none. */
   readonly troubleEveryMs: number;
   /** How long a process stands still at most: beyond its session. */
@@ -46,12 +49,14 @@ export interface ConsumingOptions {
   readonly hasTwin: boolean;
   /** It goes for good when it is asked to stop. */
   readonly isPassing: boolean;
+  /** And without a word. */
+  readonly isVanishing: boolean;
 }
 
 /** What a listener was told and has not called off. */
 export interface Owed {
   readonly rebalance: number;
-  readonly atMs: number;
+  atMs: number;
   /** It commits first, and waits for that; 0 for no more. */
   ticket: number;
 }
@@ -73,6 +78,8 @@ export interface Consuming {
   isBack: 'subscribe' | 'anew';
   /** Until then its process stands still, and what it hears waits. */
   frozenUntilMs: number;
+  /** It stands still for good. */
+  isGone: boolean;
   /** It stands still beyond its session, and commits before it hears of anything. */
   isZombie: boolean;
   readonly inbox: ConsumerInput[];
@@ -103,6 +110,7 @@ export function createConsuming(options: ConsumingOptions): Consuming {
     backAtMs: NEVER,
     isBack: 'subscribe',
     frozenUntilMs: 0,
+    isGone: false,
     isZombie: false,
     inbox: [],
     owed: null,

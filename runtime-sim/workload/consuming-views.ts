@@ -47,6 +47,7 @@ export function isByPattern(options: unknown): boolean {
 
 /** Whether it has ended its last consumer, for good. */
 export function hasPassed(state: unknown): boolean {
-  const { consumer, backAtMs, passAtMs } = state as Consuming;
+  const { consumer, backAtMs, passAtMs, isGone } = state as Consuming;
+  if (isGone) return true;
   return consumer.life === 'closed' && backAtMs === NEVER && passAtMs === NEVER;
 }

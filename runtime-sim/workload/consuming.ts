@@ -8,8 +8,10 @@
  * unsubscribing or closing, and comes back, perhaps with the other protocol. A crash forgets the consumer; its next
  * life is another member, or the same again if it is a static one.
  *
- * Asked to stop it does none of that any more, and goes on as a member; or it is one of those that go then, for good.
- * A listener may take its time: what it was told is called off a little later.
+ * Asked to stop it does none of that any more, and goes on as a member; or it is one of those that go then, for good,
+ * or have gone before without a word.
+ * A listener may take its time: what it was told is called off a little later, or, of some, so late that the member has
+ * been given up meanwhile.
  */
 import {
   checkConsumer,
@@ -43,8 +45,10 @@ import {
 } from './group-notes.ts';
 import { createJitter, jitter } from './jitter.ts';
 
-const POLL_BYTES = 20_000;
+/** What a listener takes at most when all is to settle. */
 const LISTENER_MS_MAX = 60;
+/** One in so many times a listener takes long, from half of its time on. */
+const SLOW_LISTENER = 3;
 const LOOKUP_EVERY_MS = 900;
 const CLOSE_MS = 2_000;
 const CLOSING_LOOK_MS = 20;
@@ -58,10 +62,12 @@ const TWIN_AWAY_MS_MAX = 6_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
+  if (state.isGone && input.kind !== 'start') return;
   switch (input.kind) {
     case 'start':
       state.dice = createJitter(input.seed);
       state.ids = createIds();
+      state.isGone = false;
       renew(state, input.seed);
       begin(state, env);
       state.nextPollMs = env.nowMs;
@@ -71,8 +77,13 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
       return;
     case 'stop':
       state.isStopped = true;
+      if (state.options.isVanishing) {
+        vanish(state);
+        return;
+      }
       state.nextTroubleMs = NEVER;
       state.nextPollMs = Math.min(state.nextPollMs, env.nowMs + state.options.pollEveryMs);
+      if (state.owed !== null) state.owed.atMs = Math.min(state.owed.atMs, env.nowMs + LISTENER_MS_MAX);
       if (state.backAtMs !== NEVER) state.backAtMs = Math.min(state.backAtMs, env.nowMs);
       if (state.options.isPassing) state.passAtMs = env.nowMs + CLOSE_MS + jitter(state.dice, PASSING_MS_MAX);
       else if (state.protocol !== state.options.lastProtocol) turn(state, env);
@@ -89,7 +100,7 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
       }
       if (state.frozenUntilMs !== 0) thaw(state, env, out);
       if (input.kind === 'wake') act(state, env);
-      feed(state, env, input, out);
+      if (!state.isGone) feed(state, env, input, out);
       return;
     default:
   }
@@ -126,6 +137,13 @@ function pass(state: Consuming, env: Env): void {
   closeConsumer(state.consumer, env, CLOSE_MS);
 }
 
+/** Its process stands still for good, and nobody is told. */
+function vanish(state: Consuming): void {
+  state.isGone = true;
+  state.options.observer.reached('sim.consumer.vanished');
+  endMember(state.notes);
+}
+
 /** It goes on. Its owner may come for records, and commit, before it hears of anything that has happened meanwhile. */
 function thaw(state: Consuming, env: Env, out: Outbox): void {
   state.frozenUntilMs = 0;
@@ -144,6 +162,7 @@ function act(state: Consuming, env: Env): void {
   if (env.nowMs >= state.passAtMs) pass(state, env);
   if (env.nowMs >= state.backAtMs) comeBack(state, env);
   if (env.nowMs >= state.nextTroubleMs) cause(state, env);
+  if (state.isGone) return;
   if (owed !== null && owed.ticket === 0 && env.nowMs >= owed.atMs) {
     state.owed = null;
     ackRebalance(consumer, env, owed.rebalance);
@@ -165,6 +184,10 @@ function cause(state: Consuming, env: Env): void {
   const { reached } = options.observer;
   planTrouble(state, env);
   if (state.backAtMs !== NEVER) return;
+  if (options.isVanishing && jitter(dice, 3) === 0) {
+    vanish(state);
+    return;
+  }
   switch (jitter(dice, 6)) {
     case 0:
       reached('sim.consumer.stalled');
@@ -219,7 +242,7 @@ function poll(state: Consuming, env: Env): void {
   if (consumer.life !== 'open') return;
   // Whoever is in a listener, as a thread would be, does not poll.
   if (state.owed !== null) return;
-  const batches = pollConsumer(consumer, env, POLL_BYTES);
+  const batches = pollConsumer(consumer, env, options.pollBytes);
   if (batches.length > 0) judgeMembership(state);
   for (const { topic, partition, bytes, fromOffset } of batches) {
     const index = indexOf(observer, topic, partition);
@@ -261,18 +284,18 @@ function feed(state: Consuming, env: Env, input: ConsumerInput, out: Outbox): vo
 }
 
 function take(state: Consuming, env: Env, event: ConsumerEvent): void {
-  const { notes, options, consumer, dice } = state;
+  const { notes, options, consumer } = state;
   switch (event.kind) {
     case 'assigned':
       noteAssigned(notes, consumer, event.generation, event.partitions);
-      state.owed = { rebalance: event.rebalance, atMs: env.nowMs + jitter(dice, LISTENER_MS_MAX), ticket: 0 };
+      state.owed = { rebalance: event.rebalance, atMs: env.nowMs + listenerMs(state), ticket: 0 };
       break;
     case 'revoked':
     case 'lost': {
       noteGivenUp(notes, event.partitions, event.kind === 'revoked' && options.consumer.autoCommit === true);
       const isCommitted = event.kind === 'revoked' && options.commits === 'sync';
       const ticket = isCommitted ? commitOffsets(consumer, env, null, true) : 0;
-      state.owed = { rebalance: event.rebalance, atMs: env.nowMs + jitter(dice, LISTENER_MS_MAX), ticket };
+      state.owed = { rebalance: event.rebalance, atMs: env.nowMs + listenerMs(state), ticket };
       break;
     }
     case 'committed':
@@ -290,6 +313,15 @@ function take(state: Consuming, env: Env, event: ConsumerEvent): void {
       break;
     default:
   }
+}
+
+/** What its listener takes this time. */
+function listenerMs({ dice, options, isStopped }: Consuming): number {
+  const isSlow = jitter(dice, SLOW_LISTENER) === 0 && !isStopped;
+  const halfMs = Math.floor(options.listenerMsMax / 2);
+  const ms = isSlow ? halfMs + jitter(dice, halfMs + 1) : jitter(dice, LISTENER_MS_MAX);
+  if (ms >= (options.consumer.maxPollIntervalMs ?? NEVER)) options.observer.reached('sim.consumer.slow_listener');
+  return ms;
 }
 
 /**
@@ -322,6 +354,7 @@ function takeFatal(
 }
 
 function deadlineMs(state: Consuming): number {
+  if (state.isGone) return NEVER;
   const { owed } = state;
   const ownMs = Math.min(
     state.nextPollMs,

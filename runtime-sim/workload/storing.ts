@@ -4,15 +4,16 @@
  * sometimes anywhere. It stores nothing beyond that, so that whatever is committed was handed to somebody. Or it asks
  * what is stored, which a coordinator must know that may have been replaced by another.
  *
- * It speaks through the consumer that serves real programs too, which subscribes to nothing. A crash forgets it; what
- * was open may have been stored.
+ * It speaks through the consumer that serves real programs too, which subscribes to nothing. A tool is run anew for
+ * each of this, so that it asks for the coordinator each time, whichever node it reaches; others go on with the one
+ * that they know. A crash forgets it; what was open may have been stored.
  */
-import { checkConsumer, consumerDeadlineMs, stepConsumer } from '../../core/client/consumer.ts';
+import { checkConsumer, closeConsumer, consumerDeadlineMs, stepConsumer } from '../../core/client/consumer.ts';
 import { askCommittedOffsets, commitOffsets } from '../../core/client/consumer-offsets.ts';
 import type { ConsumerEvent, ConsumerInput, ConsumerOptions } from '../../core/client/consumer-options.ts';
 import { type Consumer, createConsumer } from '../../core/client/consumer-state.ts';
 import type { OffsetMark } from '../../core/client/offsets.ts';
-import { createIds } from '../../core/lib/ids.ts';
+import { createIds, type Ids } from '../../core/lib/ids.ts';
 import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import type { Env, Input, Outbox } from '../../core/lib/world.ts';
 import { type GroupHistory, nextToHand } from '../../core/verify/group-history.ts';
@@ -30,14 +31,18 @@ export interface StoringOptions {
   readonly partitions: readonly number[];
   /** Between two attempts, on average. */
   readonly everyMs: number;
+  /** Each attempt is another process. */
+  readonly isTool: boolean;
 }
 
 /** Its state. */
 interface Storing {
   readonly options: StoringOptions;
+  /** Of one life of whoever runs it. */
+  ids: Ids;
   consumer: Consumer;
   dice: Jitter;
-  readonly notes: MemberNotes;
+  notes: MemberNotes;
   /** Infinity once it was asked to stop. */
   nextMs: number;
   /** What it has asked for and not heard of, by ticket: when, and whether that sets anything back. */
@@ -48,14 +53,16 @@ interface Storing {
 const BACK_MAX = 20;
 const NEVER = Number.POSITIVE_INFINITY;
 
-function newConsumer({ consumer }: StoringOptions, seed: number): Consumer {
-  return createConsumer({ ...consumer, ids: createIds(), seed, memberId: ZERO_UUID });
+function newConsumer({ consumer }: StoringOptions, ids: Ids, seed: number): Consumer {
+  return createConsumer({ ...consumer, ids, seed, memberId: ZERO_UUID });
 }
 
 function create(options: StoringOptions): Storing {
+  const ids = createIds();
   return {
     options,
-    consumer: newConsumer(options, 1),
+    ids,
+    consumer: newConsumer(options, ids, 1),
     dice: createJitter(1),
     notes: beginMember(options.observer, options.group, null),
     nextMs: NEVER,
@@ -67,7 +74,8 @@ function step(state: Storing, env: Env, input: Input, out: Outbox): void {
   switch (input.kind) {
     case 'start':
       state.dice = createJitter(input.seed);
-      state.consumer = newConsumer(state.options, input.seed);
+      state.ids = createIds();
+      state.consumer = newConsumer(state.options, state.ids, input.seed);
       state.nextMs = env.nowMs + jitter(state.dice, 2 * state.options.everyMs);
       feed(state, env, { kind: 'wake' }, out);
       return;
@@ -80,18 +88,20 @@ function step(state: Storing, env: Env, input: Input, out: Outbox): void {
     case 'frame':
     case 'sent':
     case 'closed':
-      if (env.nowMs >= state.nextMs) act(state, env);
+      if (env.nowMs >= state.nextMs) act(state, env, out);
       feed(state, env, input, out);
       return;
     default:
   }
 }
 
-function act(state: Storing, env: Env): void {
-  const { options, dice, consumer, open } = state;
-  const { observer, partitions, everyMs } = options;
+function act(state: Storing, env: Env, out: Outbox): void {
+  const { options, dice, open } = state;
+  const { observer, partitions, everyMs, isTool } = options;
   state.nextMs = env.nowMs + 1 + jitter(dice, 2 * everyMs);
   if (open.size > 0) return;
+  if (isTool) runAnew(state, env, out);
+  const { consumer } = state;
   if (jitter(dice, 2) === 0) {
     store(state, env);
     return;
@@ -99,6 +109,15 @@ function act(state: Storing, env: Env): void {
   const [first] = observer.history.partitions;
   const asked = [{ topic: first?.topic ?? '', partitions: [...partitions] }];
   open.set(askCommittedOffsets(consumer, env, asked), { askedUs: observer.time.nowUs, isBack: false });
+}
+
+/** The process before has ended, and with it its connections. */
+function runAnew(state: Storing, env: Env, out: Outbox): void {
+  closeConsumer(state.consumer, env, 0);
+  feed(state, env, { kind: 'wake' }, out);
+  endMember(state.notes);
+  state.notes = beginMember(state.options.observer, state.options.group, null);
+  state.consumer = newConsumer(state.options, state.ids, (jitter(state.dice, 0x7fffffff) + 1) >>> 0);
 }
 
 function store(state: Storing, env: Env): void {
