@@ -85,7 +85,7 @@ function provenanceOf({ nextOffset, leaderEpoch, timestampMs }: Place): Provenan
 
 function loadRecords(
   loading: ControllerLoading,
-  records: readonly MetadataRecord[],
+  records: Iterable<MetadataRecord>,
   place: Place,
   isPartial: boolean,
 ): readonly MetadataDelta[] | string {

@@ -172,15 +172,17 @@ export function loadEntries<T extends Shapes, W>(
   events: EventSink<T, W>,
 ): string | null {
   assert(coordinator.stage === 'loading', 'entries are loaded while loading');
-  const records = decodeAll(machine, entries);
-  if (typeof records === 'string') return records;
   if (place.nextOffset === 0) {
+    const records = decodeAll(machine, entries);
+    if (typeof records === 'string') return records;
     coordinator.bootstrap.push(...records);
     return null;
   }
   coordinator.isNew = false;
   coordinator.loadedPlace = place;
-  const changes = machine.load(coordinator.loading, records, place, isPartial);
+  const fault: Fault = { sentence: null };
+  const changes = machine.load(coordinator.loading, decodeEach(machine, entries, fault), place, isPartial);
+  if (fault.sentence !== null) return fault.sentence;
   if (typeof changes === 'string') return changes;
   const view = isPartial ? null : machine.loaded(coordinator.loading);
   if (view !== null) coordinator.committed = { view, place };
@@ -203,18 +205,35 @@ export function tellView<T extends Shapes, W>(
   events.push({ kind: 'view', view, place: coordinator.loadedPlace });
 }
 
+/** Why entries were not read to their end. */
+interface Fault {
+  sentence: string | null;
+}
+
+/** The records in entries, each read when it is asked for: thousands at once would all have to be kept meanwhile. */
+function* decodeEach<T extends Shapes>(
+  machine: Machine<T>,
+  entries: readonly T['entry'][],
+  fault: Fault,
+): IterableIterator<T['record']> {
+  for (const entry of entries) {
+    const decoded = machine.decode(entry);
+    if ('problem' in decoded) {
+      fault.sentence = decoded.problem;
+      return;
+    }
+    yield decoded.record;
+  }
+}
+
 /** The records in entries; a sentence if one cannot be read. */
 export function decodeAll<T extends Shapes>(
   machine: Machine<T>,
   entries: readonly T['entry'][],
 ): T['record'][] | string {
-  const records: T['record'][] = [];
-  for (const entry of entries) {
-    const decoded = machine.decode(entry);
-    if ('problem' in decoded) return decoded.problem;
-    records.push(decoded.record);
-  }
-  return records;
+  const fault: Fault = { sentence: null };
+  const records = [...decodeEach(machine, entries, fault)];
+  return fault.sentence ?? records;
 }
 
 /** All that is committed is loaded: the machine takes requests. A sentence if this node cannot serve it. */

@@ -82,11 +82,12 @@ export interface Machine<T extends Shapes> {
    * Takes the records of committed batches, of which the last stands at `place`, or of a piece of a snapshot, whose
    * place is its end. `isPartial`: more of that snapshot follows, and its records may make sense only together. What
    * has changed by it, for whoever follows; none where it shows only later. A sentence if the records do not fit: the
-   * log is damaged or not ours.
+   * log is damaged or not ours. They are read as they are taken, once; if one cannot be read they end before it, and
+   * what was loaded is of no use.
    */
   readonly load: (
     loading: T['loading'],
-    records: readonly T['record'][],
+    records: Iterable<T['record']>,
     place: Place,
     isPartial: boolean,
   ) => readonly T['change'][] | string;

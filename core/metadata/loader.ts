@@ -30,10 +30,11 @@ export type Loaded = { readonly deltas: readonly MetadataDelta[] } | { readonly 
  * Replays one committed batch. `provenance` names its last record. Usually one delta comes of it: none inside of a
  * transaction, more if one begins or ends in the middle. After a problem the loader is of no use: the node stops.
  */
-export function loadBatch(loader: Loader, records: readonly MetadataRecord[], provenance: Provenance): Loaded {
+export function loadBatch(loader: Loader, records: Iterable<MetadataRecord>, provenance: Provenance): Loaded {
   const deltas: MetadataDelta[] = [];
   let draft = loader.transaction ?? draftImage(loader.image, loader.pool);
   let hasPlain = false;
+  let isEmpty = true;
   const publish = (): string | null => {
     const delta = publishDraft(draft, provenance);
     if (typeof delta === 'string') return delta;
@@ -43,6 +44,7 @@ export function loadBatch(loader: Loader, records: readonly MetadataRecord[], pr
   };
   for (const record of records) {
     let problem: string | null = null;
+    isEmpty = false;
     if (record.kind === 'BeginTransactionRecord') {
       if (loader.transaction !== null) return { problem: 'A metadata transaction begins inside of another.' };
       if (hasPlain) problem = publish();
@@ -61,7 +63,7 @@ export function loadBatch(loader: Loader, records: readonly MetadataRecord[], pr
     }
     if (problem !== null) return { problem };
   }
-  if (loader.transaction === null && (hasPlain || records.length === 0)) {
+  if (loader.transaction === null && (hasPlain || isEmpty)) {
     const problem = publish();
     if (problem !== null) return { problem };
   }

@@ -1,7 +1,9 @@
 /** One machine on the log of a quorum of one: nobody hears of what is not committed, and nothing committed is lost. */
 import { describe, expect, it } from 'vitest';
-import { PARKED_MAX } from '../../core/coordination/coordinator.ts';
+import { beginLoad, createCoordinator, loadEntries, PARKED_MAX } from '../../core/coordination/coordinator.ts';
+import { encodeUtf8 } from '../../core/lib/utf8.ts';
 import type { DiskEffect } from '../../core/lib/world.ts';
+import { TALLY, type TallyShapes } from './tally.ts';
 import {
   ask,
   beginOpen,
@@ -52,6 +54,17 @@ describe('a machine that becomes active', () => {
     expect(ask(world, { name: 'poison' })).toBe(1);
     restart(world, 'process');
     expect(open(world)).toEqual(['a poisoned log']);
+  });
+
+  it('loads nothing that has a record which cannot be read, wherever it stands', () => {
+    const place = { baseOffset: 0, nextOffset: 3, leaderEpoch: 1, timestampMs: 0 };
+    for (const texts of [['damaged'], ['a 1', 'damaged', 'a 2']]) {
+      const coordinator = createCoordinator<TallyShapes, string>();
+      beginLoad(coordinator, TALLY);
+      const entries = texts.map((text) => encodeUtf8(text));
+      expect(loadEntries(coordinator, TALLY, entries, place, false, [])).toBe('no record of the tally');
+      expect(coordinator.committed).toBeNull();
+    }
   });
 });
 

@@ -37,8 +37,12 @@ function add(counters: Map<string, number>, { name, amount }: Added): void {
 export const TALLY: Machine<TallyShapes> = {
   beginLoad: () => ({ counters: new Map() }),
   load: (loading, records) => {
-    for (const record of records) add(loading.counters, record);
-    return loading.counters.has('poison') ? 'a poisoned log' : [records.map(({ name }) => name)];
+    const names: string[] = [];
+    for (const record of records) {
+      add(loading.counters, record);
+      names.push(record.name);
+    }
+    return loading.counters.has('poison') ? 'a poisoned log' : [names];
   },
   loaded: ({ counters }) => new Map(counters),
   resume: (view) => ({ counters: new Map(view) }),
