@@ -7,21 +7,24 @@
  * one of the core may lead. Without a core nobody need do anything; clients are stopped, and what can be read is read.
  *
  * A final session that did not come to an end proves nothing: it counts as any other. Nor does one that read from a
- * damaged leader, which keeps out of service what it has no more: where there is no core, another may have it.
+ * damaged leader, which keeps out of service what it has no more: where there is no core, another may have it. And a
+ * leader that has just come, with too few in sync, shows no more than it knew to be committed when it came: beyond that
+ * a session proves nothing, if the rest is there.
  */
 
 import { isCore, logName, wholeNodes } from '../core/verify/excuses.ts';
-import type { Complaint, History } from '../core/verify/history.ts';
+import type { Complaint } from '../core/verify/history.ts';
+import { provenBy } from '../core/verify/last-reading.ts';
 import { judgeService } from '../core/verify/service.ts';
 import type { Actor } from './actor.ts';
 import { addReader, REQUEST_TIMEOUT_MS, serviceMs, TOPIC } from './casting.ts';
 import { partitionsText } from './conditions.ts';
-import { noteFlips } from './damage.ts';
-import { nodeIdOf, topicOf, votersOf } from './holdings.ts';
+import { leaderRead, noteFlips } from './damage.ts';
+import { nodeIdOf, votersOf } from './holdings.ts';
 import { constantPartitions } from './nodes.ts';
 import { areDescribed, compareReplicas, isQuiet, late, type Run, runOn, stopWorking } from './running.ts';
 import { healAll } from './trouble/fire.ts';
-import { isReadingDone, openReadings } from './workload/reading.ts';
+import { isReadingDone, type ReadingEnd, readingEnds } from './workload/reading.ts';
 import { crashActor, startAt, tellLine } from './world.ts';
 
 /** Whoever can mend something has so long for it. */
@@ -112,32 +115,27 @@ function owedPartitions({ keeper, nodes }: Run, ids: readonly number[]): number[
   return owed;
 }
 
-function disbelieve({ sessions }: History, session: number): void {
-  const begun = sessions[session];
-  if (begun !== undefined) sessions[session] = { ...begun, isFinal: false };
-}
-
-/** Whether the leader of a partition is among those whose replicas are wounded. */
-function isLedDamaged({ keeper, history }: Run, index: number): boolean {
-  const named = history.partitions[index];
-  if (named === undefined) return false;
-  const log = logName(named.topic, named.partition);
-  const leader = topicOf(keeper.holdings, log)?.partitions[named.partition]?.leader ?? -1;
-  return keeper.excuses.wounds.get(log)?.has(leader) === true;
+/** Notes of the final sessions of one partition what they prove. */
+function weigh({ keeper, history }: Run, { session, isDone, position }: ReadingEnd): void {
+  const { sessions, partitions } = history;
+  const of = sessions[session]?.partition ?? -1;
+  const named = partitions[of];
+  if (named === undefined) return;
+  const what = provenBy({ isDone, position, ...leaderRead(keeper, logName(named.topic, named.partition)) });
+  sessions.forEach((one, i) => {
+    if (one.isFinal && one.partition === of) sessions[i] = { ...one, ...what };
+  });
 }
 
 /** Reads everything; only what is owed must be readable. */
 function audit(run: Run, owed: readonly number[], withinMs: number): Complaint | null {
-  const { world, observer, plan, history } = run;
+  const { world, observer, plan } = run;
   const auditor = addReader(world, observer, plan, 2 + plan.replayers, 'final', world.nowUs);
   runOn(run, withinMs, () => auditor.state !== undefined && isReadingDone(auditor.state));
   compareReplicas(run, true);
-  const open = auditor.state === undefined ? [] : openReadings(auditor.state);
-  for (const { session } of open) disbelieve(history, session);
-  history.sessions.forEach(({ isFinal, partition }, session) => {
-    if (isFinal && isLedDamaged(run, partition)) disbelieve(history, session);
-  });
-  const unread = open.find(({ partition }) => owed.includes(partition));
+  const ends = auditor.state === undefined ? [] : readingEnds(auditor.state);
+  for (const end of ends) weigh(run, end);
+  const unread = ends.find(({ isDone, partition }) => !isDone && owed.includes(partition));
   if (unread === undefined) return null;
   const { partition } = unread;
   return { ...late('unreadable', `its log could not be read to its end within ${withinMs} ms`), partition };

@@ -30,6 +30,7 @@ import {
   woundVoter,
 } from '../core/verify/excuses.ts';
 import type { History } from '../core/verify/history.ts';
+import type { LastReading } from '../core/verify/last-reading.ts';
 import type { Actor } from './actor.ts';
 import { TOPIC } from './casting.ts';
 import type { DiskDamage } from './disk/betrayal.ts';
@@ -94,11 +95,32 @@ const CHECKED = /\.(log|index|timeindex|snapshot|checkpoint)$/;
 const FOLDER = /^\/data\/([^/]+)\/[^/]+$/;
 const VOTE = /\/quorum-state$/;
 
-/** Offsets of a log below it have been shown as committed. */
-function committedOf({ onlooker, holdings }: Keeper, log: string): number {
+/** By epoch: the highest watermark of a log that has been shown under it. */
+function shownOf({ onlooker, holdings }: Keeper, log: string): ReadonlyMap<number, number> {
   const { logs } = onlooker.judge;
   const judged = logs.get(log === QUORUM ? QUORUM : `${log} (${topicOf(holdings, log)?.id})`);
-  return Math.max(0, ...(judged?.committed.values() ?? []));
+  return judged?.committed ?? NOTHING_SHOWN;
+}
+
+const NOTHING_SHOWN: ReadonlyMap<number, number> = new Map();
+
+/** Offsets of a log below it have been shown as committed. */
+function committedOf(keeper: Keeper, log: string): number {
+  return Math.max(0, ...shownOf(keeper, log).values());
+}
+
+/** What is true of the leader of a partition that was read at the end. */
+export function leaderRead(keeper: Keeper, log: string): Omit<LastReading, 'isDone' | 'position'> {
+  const { excuses, holdings, inSyncMin } = keeper;
+  const { leader = -1, isr = [] } = topicOf(holdings, log)?.partitions[partOf(log).partition] ?? {};
+  const last = committedOf(keeper, log) - 1;
+  return {
+    isWounded: excuses.wounds.get(log)?.has(leader) === true,
+    hasTooFew: isr.length < inSyncMin,
+    shown: shownOf(keeper, log),
+    epoch: epochOf(holdings, leader, log, last),
+    trueEpoch: trueEpoch(holdings, log, last),
+  };
 }
 
 /** Whether a disk is another one than the voter's: such a node is not asked. */
@@ -275,13 +297,14 @@ export function isSpoilt({ excuses }: Keeper, node: number, log: string): boolea
 
 /** Where something was found wrong, as excuses are given. */
 export function placeIn({ partitions }: History): Placing {
-  return ({ partition, log, node = -1, sentTo = -1 }) => {
-    const [named, of] = [partitions[partition], partitions[sentTo]];
+  const nameOf = (partition: number): string | null => {
+    const named = partitions[partition];
+    return named === undefined ? null : logName(named.topic, named.partition);
+  };
+  return ({ partition, log, node = -1, sentTo }) => {
     if (log !== undefined) return { log: withoutId(log), node };
-    if (of !== undefined && named !== undefined) {
-      return { log: logName(named.topic, named.partition), node, sentTo: logName(of.topic, of.partition) };
-    }
-    return { log: named === undefined ? null : logName(named.topic, named.partition), node };
+    const place = { log: nameOf(partition), node };
+    return sentTo === undefined ? place : { ...place, sentTo: nameOf(sentTo) ?? QUORUM };
   };
 }
 

@@ -37,6 +37,8 @@ export interface Facts {
   readonly history: History;
   /** By partition: the value at each offset, as the final session read it; undefined without a final session. */
   readonly truth: readonly (ReadonlyMap<number, number> | undefined)[];
+  /** By partition: how far that goes; Infinity for as far as there is anything. */
+  readonly provenBelow: readonly number[];
   readonly sendOf: ReadonlyMap<number, Send>;
   /** By partition that is sent to: the one whose final session counts; a slot's last incarnation, or itself. */
   readonly finalOf: readonly number[];
@@ -49,7 +51,12 @@ export interface Facts {
 /** Derives what the checkers share. */
 export function factsOf(history: History): Facts {
   const truth: (Map<number, number> | undefined)[] = history.partitions.map(() => undefined);
-  for (const session of history.sessions) if (session.isFinal) truth[session.partition] ??= new Map();
+  const provenBelow = history.partitions.map(() => Number.POSITIVE_INFINITY);
+  for (const { isFinal, partition, provesBelow } of history.sessions) {
+    if (!isFinal) continue;
+    truth[partition] ??= new Map();
+    if (provesBelow !== undefined) provenBelow[partition] = provesBelow;
+  }
   const { reads } = history;
   for (let i = 0; i < reads.session.length; i++) {
     const session = history.sessions[reads.session[i] as number];
@@ -66,7 +73,7 @@ export function factsOf(history: History): Facts {
   const bounds = history.partitions.map(({ topicId }, index) => {
     return cutBound(history, index, lives.get(topicId ?? '')?.bornUs ?? 0);
   });
-  return { history, truth, sendOf, finalOf, bounds, lives };
+  return { history, truth, provenBelow, sendOf, finalOf, bounds, lives };
 }
 
 /** Since when whatever is sent to a partition must be where its final session finds it. */
@@ -78,6 +85,16 @@ function sureUs({ history, lives }: Facts, partition: number): number {
 
 function nameOf(facts: Facts, partition: number): string {
   return partitionText(facts.history, partition);
+}
+
+/** Where the first of these values that was not sent to a partition was sent instead. */
+function strayOf({ history, sendOf }: Facts, partition: number, ...values: number[]): Pick<Complaint, 'sentTo'> {
+  const slot = history.partitions[partition]?.slot ?? partition;
+  for (const value of values) {
+    const sentTo = sendOf.get(value)?.partition ?? -1;
+    if (sentTo !== slot) return { sentTo };
+  }
+  return {};
 }
 
 /** Promise 1. An acknowledged record is in the log at the offset that was told. */
@@ -93,10 +110,13 @@ function findLostWrites(facts: Facts): Violation[] {
     const bound = facts.bounds[partition] ?? 0;
     const instead = log.get(send.offset);
     if (isThere || (instead === undefined && bound > 0 && send.offset < bound)) continue;
+    const provenBelow = facts.provenBelow[partition] ?? Number.POSITIVE_INFINITY;
+    if (send.offset < 0 ? provenBelow !== Number.POSITIVE_INFINITY : send.offset >= provenBelow) continue;
     if (lossesOfSend(facts.history, partition, send) > 0) continue;
     const what = instead === undefined ? 'nothing is there' : `value ${instead} is there`;
     const sentence = `value ${send.value} was acknowledged at ${nameOf(facts, partition)}@${send.offset}; ${what}`;
-    report(found, 'lost-write', 1, partition, sentence);
+    const of = instead === undefined ? {} : strayOf(facts, partition, instead);
+    addComplaint(found, { checker: 'lost-write', promise: 1, partition, sentence, ...of });
   }
   return found;
 }
@@ -111,6 +131,7 @@ function findLostReads(facts: Facts): Violation[] {
     if (session === undefined || log === undefined) continue;
     const offset = reads.offset[i] as number;
     if (log.has(offset) || offset < (facts.bounds[session.partition] ?? 0)) continue;
+    if (offset >= (facts.provenBelow[session.partition] ?? Number.POSITIVE_INFINITY)) continue;
     if (lossesOfRead(facts.history, session.partition, offset, reads.askedEpoch[i] as number) > 0) continue;
     const sentence = `value ${reads.value[i]} was read at ${nameOf(facts, session.partition)}@${offset} and is gone`;
     report(found, 'lost-read', 3, session.partition, sentence);
@@ -134,7 +155,8 @@ function findInconsistentOffsets(facts: Facts): Violation[] {
     if (before === undefined) values.set(offset, value);
     else if (before !== value) {
       const sentence = `${nameOf(facts, partition)}@${offset} held value ${before} and value ${value} (${how})`;
-      report(found, 'inconsistent-offsets', 2, partition, sentence);
+      const of = strayOf(facts, partition, before, value);
+      addComplaint(found, { checker: 'inconsistent-offsets', promise: 2, partition, sentence, ...of });
     }
   };
   for (let i = 0; i < reads.session.length; i++) {
@@ -209,14 +231,12 @@ function findPhantoms(facts: Facts): Violation[] {
     const session = sessions[reads.session[i] as number];
     if (session === undefined) continue;
     const value = reads.value[i] as number;
-    const send = facts.sendOf.get(value);
     const where = `${nameOf(facts, session.partition)}@${reads.offset[i]}`;
-    const sentTo = facts.history.partitions[session.partition]?.slot ?? session.partition;
-    if (send === undefined || send.partition !== sentTo) {
+    const of = strayOf(facts, session.partition, value);
+    if (of.sentTo !== undefined) {
       const sentence = `value ${value} was read at ${where} and never sent there`;
-      const violation = { checker: 'phantom', promise: 3, partition: session.partition, sentence };
-      addComplaint(found, send === undefined ? violation : { ...violation, sentTo: send.partition });
-    } else if (send.outcome === 'failed') {
+      addComplaint(found, { checker: 'phantom', promise: 3, partition: session.partition, sentence, ...of });
+    } else if (facts.sendOf.get(value)?.outcome === 'failed') {
       const sentence = `value ${value} was read at ${where}, but its producer was told that it is not in the log`;
       report(found, 'failed-but-read', 4, session.partition, sentence);
     }
@@ -262,13 +282,17 @@ function findGaps(facts: Facts): Violation[] {
   for (let i = 0; i < reads.session.length; i++) {
     const index = reads.session[i] as number;
     const offset = reads.offset[i] as number;
-    const before = last.get(index);
-    last.set(index, offset);
-    if (before === undefined || offset === before + 1) continue;
+    const lastRead = last.get(index);
+    last.set(index, i);
+    if (lastRead === undefined) continue;
+    const before = reads.offset[lastRead] as number;
+    if (offset === before + 1) continue;
     const partition = sessions[index]?.partition ?? -1;
     const checker = offset <= before ? 'nonmonotonic-poll' : 'poll-skip';
     const sentence = `a reader of ${nameOf(facts, partition)} went from ${before} to ${offset}`;
-    report(found, checker, 3, partition, sentence);
+    // A batch of the quorum may end with offsets that hold no record for readers.
+    const of = strayOf(facts, partition, reads.value[lastRead] as number, reads.value[i] as number);
+    addComplaint(found, { checker, promise: 3, partition, sentence, ...of });
   }
   return found;
 }

@@ -23,7 +23,8 @@
  *   may be taken for any answer or question.
  * - A value is read where it was sent, and nowhere else, with one exception: a batch does not say of which partition it
  *   is, so that one which lands whole in the log of another looks like its own. Only values that were sent to the log
- *   from which bytes have strayed are excused.
+ *   from which bytes have strayed are excused, and that of the quorum for what nobody sent; so is what is found wrong
+ *   because such a value is where another belongs.
  * - It comes back: with a majority of the voters whole, and for each partition that has kept what is committed on a
  *   replica that is known to have: in sync, or eligible. Whoever was shut down uncleanly is neither until it has caught
  *   up.
@@ -291,14 +292,14 @@ export interface Found {
   readonly log: string | null;
   /** The node whose machine broke an invariant of its own; -1 for none. */
   readonly node: number;
-  /** Of a value that was read where it was not sent: the log to which it was; absent where nobody sent it. */
+  /** Because of a value that was read where it was not sent: the log to which it was; the quorum's if to none. */
   readonly sentTo?: string;
 }
 
 /** Why something that was found wrong lies beyond the contract; null if it does not, which makes it a bug. */
 export function excuseFor(excuses: Excuses, { checker, log, node, sentTo }: Found): string | null {
-  const isStray = checker === 'phantom' && log !== null && sentTo !== undefined && hasStrayed(excuses, sentTo, log);
-  if (isStray) return `batches of ${sentTo} were written to ${log}, or read in their place`;
+  if (log !== null && sentTo !== undefined && hasStrayed(excuses, sentTo, log))
+    return `batches of ${sentTo} were written to ${log}, or read in their place`;
   if (NEVER.has(checker)) return null;
   const ofQuorum = excuses.breaches.get(QUORUM);
   if (ofQuorum !== undefined) return ofQuorum.why;

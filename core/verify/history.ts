@@ -52,6 +52,8 @@ export interface Session {
   readonly startedUs: number;
   /** It read everything from the log's start to its end after all sends were answered: the truth. */
   readonly isFinal: boolean;
+  /** Of a final session: its leader has more than it may show yet, so that offsets from here on prove nothing. */
+  readonly provesBelow?: number;
   /** It began where the log did then, so that its first offset says where that was. */
   readonly isFromStart?: boolean;
   /** It may read from replicas near it (KIP-392), which hear of the high watermark later than their leader does. */
@@ -86,7 +88,7 @@ export interface Complaint {
   readonly log?: string;
   /** The node whose machine broke an invariant of its own. */
   readonly node?: number;
-  /** Of a value that was read where it was not sent: the partition to which it was; absent where nobody sent it. */
+  /** Because of a value that was read where it was not sent: the partition to which it was; -1 where nobody sent it. */
   readonly sentTo?: number;
 }
 

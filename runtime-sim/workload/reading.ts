@@ -87,9 +87,21 @@ export function isReadingDone(state: unknown): boolean {
   return lines.length > 0 && lines.every((line) => line.isDone);
 }
 
-/** Of a final reader: the sessions that have not seen everything, and the partitions that they read. */
-export function openReadings(state: unknown): readonly { readonly partition: number; readonly session: number }[] {
-  return (state as Reading).lines.filter(({ isDone }) => !isDone);
+/** Where a final reader has come to. */
+export interface ReadingEnd {
+  readonly partition: number;
+  /** -1 where there was nothing to read. */
+  readonly session: number;
+  readonly isDone: boolean;
+  /** Offsets below it were read. */
+  readonly position: number;
+}
+
+/** Of a final reader: how far it has read what. */
+export function readingEnds(state: unknown): readonly ReadingEnd[] {
+  return (state as Reading).lines.map(({ partition, session, isDone, reader }) => {
+    return { partition, session, isDone, position: reader.position };
+  });
 }
 
 function create(options: ReadingOptions): Reading {

@@ -52,6 +52,29 @@ test('an acknowledged record that is not at its offset is lost', () => {
   expect(found(history)).toEqual(['lost-write']);
 });
 
+test('beyond what a final session proves nothing is lost', () => {
+  const history = sound([5, 6, 7]);
+  history.sends.push(send({ value: 8, offset: 3 }), send({ value: 9, offset: -1 }));
+  read(history, [5, 6, 7, 8], false);
+  expect(found(history)).toEqual(['lost-write', 'lost-read']);
+  history.sessions[0] = { reader: 1, partition: 0, startedUs: 0, isFinal: true, provesBelow: 3 };
+  expect(found(history)).toEqual([]);
+  history.sends.push(send({ value: 10, offset: 2 }));
+  expect(found(history)).toEqual(['lost-write', 'inconsistent-offsets']);
+});
+
+test('a value that was read where it was not sent is named in all that is found because of it', () => {
+  const history = sound([5, 6, 7, 8]);
+  read(history, [5, -1], false);
+  addRead(history, 1, { offset: 3, value: 8, highWatermark: 100, atUs: 2 });
+  const { violations } = judge(history);
+  expect(violations.map(({ checker, sentTo }) => [checker, sentTo])).toEqual([
+    ['inconsistent-offsets', -1],
+    ['poll-skip', -1],
+    ['phantom', -1],
+  ]);
+});
+
 test('an acknowledged record without a known offset may be anywhere, but must be somewhere', () => {
   const history = sound([5, 6]);
   history.sends.push(send({ value: 6, offset: -1 }));

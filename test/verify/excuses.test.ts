@@ -24,7 +24,9 @@ import {
   woundReplica,
   woundVoter,
 } from '../../core/verify/excuses.ts';
-import type { Complaint } from '../../core/verify/history.ts';
+import { type Complaint, createHistory } from '../../core/verify/history.ts';
+import { provenBy } from '../../core/verify/last-reading.ts';
+import { placeIn } from '../../runtime-sim/damage.ts';
 
 const LOG = 'orders-0';
 const OTHER = 'orders-1';
@@ -165,11 +167,41 @@ test('a value is excused where it was not sent only if bytes of the log to which
   const found = { checker: 'phantom', node: -1 };
   expect(excuseFor(excuses, { ...found, log: OTHER, sentTo: LOG })).toContain(`batches of ${LOG}`);
   expect(excuseFor(excuses, { ...found, log: 'orders-2', sentTo: LOG })).toContain(`batches of ${LOG}`);
+  // What is found beside it, because it is there.
+  expect(excuseFor(excuses, { checker: 'inconsistent-offsets', node: -1, log: OTHER, sentTo: LOG })).not.toBeNull();
   // Nobody sent it; it was sent to a log of which nothing has strayed; nothing has come to the log where it was read.
+  expect(excuseFor(excuses, { ...found, log: OTHER, sentTo: QUORUM })).toBeNull();
   expect(excuseFor(excuses, { ...found, log: OTHER })).toBeNull();
   expect(excuseFor(excuses, { ...found, log: OTHER, sentTo: 'orders-2' })).toBeNull();
   expect(excuseFor(excuses, { ...found, log: LOG, sentTo: OTHER })).toBeNull();
   expect(lostIn(excuses, OTHER)).toBeNull();
+});
+
+test('a value that nobody sent is excused where bytes of the log of the quorum have come', () => {
+  const excuses = createExcuses();
+  noteStray(excuses, QUORUM, OTHER);
+  const place = placeIn(createHistory([LOG, OTHER].map((_, partition) => ({ topic: 'orders', partition }))));
+  const unsent = (checker: string, partition: number): Complaint => {
+    return { checker, promise: 3, partition, sentence: 'nobody sent it', sentTo: -1 };
+  };
+  const excused = [unsent('phantom', 1), unsent('poll-skip', 1), unsent('inconsistent-offsets', 1)];
+  const { sentTo: _, ...plain } = unsent('poll-skip', 1);
+  const bugs = [unsent('phantom', 0), plain, { ...unsent('phantom', 1), sentTo: 0 }];
+  expect(sortByExcuse(excuses, [...excused, ...bugs], place).bugs).toEqual(bugs);
+});
+
+test('a leader with too few in sync proves nothing of what it may not show, unless it is another record', () => {
+  const shown = new Map([
+    [2, 386],
+    [4, 384],
+  ]);
+  const reading = { isDone: true, position: 384, isWounded: false, hasTooFew: true, shown, epoch: 2, trueEpoch: 2 };
+  expect(provenBy(reading)).toEqual({ provesBelow: 384 });
+  expect(provenBy({ ...reading, isDone: false })).toEqual({ isFinal: false });
+  expect(provenBy({ ...reading, isWounded: true })).toEqual({ isFinal: false });
+  // All that there is must be shown; the record is gone; it is an earlier one, or one that came later in its place.
+  const asFound = [{ hasTooFew: false }, { epoch: null }, { epoch: 1 }, { epoch: 4, trueEpoch: 4 }];
+  for (const fields of asFound) expect(provenBy({ ...reading, ...fields })).toEqual({});
 });
 
 test('an invariant that breaks is excused in a node that a file without a checksum has misled', () => {
