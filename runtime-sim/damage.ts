@@ -49,7 +49,7 @@ import {
   trueEpoch,
   votersOf,
 } from './holdings.ts';
-import { isLastKnown, isSure } from './known.ts';
+import { createKnowing, isLastKnown, isSure, type Knowing } from './known.ts';
 import { nodeOf } from './nodes.ts';
 import type { Onlooker } from './onlooker.ts';
 import type { World } from './world.ts';
@@ -59,6 +59,7 @@ export interface Keeper {
   readonly excuses: Excuses;
   /** What the nodes have on their disks. */
   readonly holdings: Holdings;
+  readonly knowing: Knowing;
   readonly onlooker: Onlooker;
   /** min.insync.replicas of every topic. */
   readonly inSyncMin: number;
@@ -81,6 +82,7 @@ export function createKeeper(
   return {
     excuses: createExcuses(),
     holdings: createHoldings(nodes),
+    knowing: createKnowing(),
     onlooker,
     inSyncMin,
     changesVoters,
@@ -201,13 +203,14 @@ export function noteDamages(keeper: Keeper, atUs: number, actor: Actor): readonl
 
 /** Takes into the book which partitions are left to damaged disks. To be called after each end of a life too. */
 export function noteDeserted(keeper: Keeper, atUs: number): void {
-  const { excuses, holdings } = keeper;
+  const { excuses, holdings, knowing } = keeper;
   if (excuses.wounds.size === 0) return;
   refreshImage(holdings);
   for (const log of excuses.wounds.keys()) {
     const partition = log === QUORUM ? undefined : topicOf(holdings, log)?.partitions[partOf(log).partition];
     if (partition === undefined || excuses.breaches.has(log)) continue;
-    const nodes = woundedLeft(excuses, log, partition, (id) => isSure(holdings, id));
+    const known = knowing.logs.get(log)?.ids ?? [];
+    const nodes = woundedLeft(excuses, log, { known, ...partition }, (id) => isSure(holdings, id));
     if (nodes.length > 0) leaveToWounded(excuses, log, nodes, { atUs, ...stakeOf(keeper, log) });
   }
 }

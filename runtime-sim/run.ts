@@ -19,7 +19,8 @@ import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
 import { createExpiryNotes, watchExpiry } from './group-expiry.ts';
 import { createGroupNotes, noteGroups } from './group-marks.ts';
-import { noteEnd } from './holdings.ts';
+import { nodeIdOf, noteEnd } from './holdings.ts';
+import { forgetKnown, noteKnown } from './known.ts';
 import { checkLead } from './lead-check.ts';
 import { beginNodeChecks, checkAfterStep, createNodeChecks } from './node-checks.ts';
 import { addNodes, findTarget, nodeOf } from './nodes.ts';
@@ -163,6 +164,7 @@ function onStepped(run: Run, actor: Actor, out: Outbox): void {
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
+  noteKnown(run.keeper, node.image);
   seeDamages(run, actor);
   if (world.checks) checkAfterStep(ofNode, node, actor.disk, world.env, elections.isUncleanAllowed);
   const ledTwice = checkLead(ofNode.lead, node);
@@ -200,6 +202,7 @@ function onDown(run: Run, actor: Actor, state: unknown): void {
   const { world, observer, held, nodes, keeper } = run;
   noteEnd(keeper.holdings, actor, state);
   if (actor.role === 'node') {
+    forgetKnown(keeper, nodeIdOf(actor));
     seeDamages(run, actor);
     noteDeserted(keeper, world.nowUs);
   }

@@ -174,8 +174,9 @@ export function woundVoter(excuses: Excuses, node: number, wound: Wound, scene: 
   openWound(excuses, QUORUM, node, wound);
 }
 
-/** Who may lead a partition, as the newest metadata has it. */
+/** Who may lead a partition, as the newest metadata has it, and who should be able to (`knowing.ts`). */
 export interface Leading {
+  readonly known: readonly number[];
   readonly isr: readonly number[];
   readonly elr: readonly number[];
   readonly leader: number;
@@ -189,13 +190,13 @@ export interface Leading {
 export function woundedLeft(
   { wounds }: Excuses,
   log: string,
-  { isr, elr, leader, lastKnownElr }: Leading,
+  { known, isr, elr, leader, lastKnownElr }: Leading,
   isSure: (id: number) => boolean,
 ): readonly number[] {
   const ofLog = wounds.get(log);
   if (ofLog === undefined) return [];
   const mayLead = [...isr, ...elr];
-  if (mayLead.some((id) => !ofLog.has(id) && isSure(id))) return [];
+  if ([...known, ...mayLead].some((id) => !ofLog.has(id) && isSure(id))) return [];
   const last = [...mayLead, leader, ...lastKnownElr];
   return [...ofLog].filter(([id, { kind }]) => kind !== 'lost' && last.includes(id)).map(([id]) => id);
 }

@@ -245,14 +245,17 @@ test('a cluster that came anew has nothing of the one before, and a topic that d
 test('a partition is left to a disk that was set back once all others were shut down uncleanly', () => {
   const setBack = createExcuses();
   woundReplica(setBack, LOG, 1, wound({ kind: 'older' }), IN_SYNC_MIN);
-  const led = { isr: [1, 2], elr: [3], leader: 1, lastKnownElr: [] };
+  const led = { known: [], isr: [1, 2], elr: [3], leader: 1, lastKnownElr: [] };
   expect(woundedLeft(setBack, LOG, led, () => true)).toEqual([]);
   expect(woundedLeft(setBack, LOG, led, (id) => id === 3)).toEqual([]);
   expect(woundedLeft(setBack, LOG, led, (id) => id === 1)).toEqual([1]);
   expect(woundedLeft(setBack, OTHER, led, () => false)).toEqual([]);
   // Somebody else led last: that one is whole, and leads again.
-  expect(woundedLeft(setBack, LOG, { isr: [], elr: [], leader: -1, lastKnownElr: [2] }, () => false)).toEqual([]);
-  expect(woundedLeft(setBack, LOG, { isr: [], elr: [], leader: -1, lastKnownElr: [1] }, () => false)).toEqual([1]);
+  const nobody = { known: [], isr: [], elr: [], leader: -1 };
+  expect(woundedLeft(setBack, LOG, { ...nobody, lastKnownElr: [2] }, () => false)).toEqual([]);
+  expect(woundedLeft(setBack, LOG, { ...nobody, lastKnownElr: [1] }, () => false)).toEqual([1]);
+  // The controller has forgotten one that should be eligible.
+  expect(woundedLeft(setBack, LOG, { ...led, elr: [], known: [3] }, (id) => id === 3)).toEqual([]);
   // An empty disk has another directory.
   expect(woundedLeft(woundedOn(1), LOG, led, () => false)).toEqual([]);
   const { committed, committedEpoch, incarnation, atUs } = wound();
