@@ -305,8 +305,8 @@ export function placeIn({ partitions }: History): Placing {
     return named === undefined ? null : logName(named.topic, named.partition);
   };
   return ({ partition, log, node = -1, sentTo }) => {
-    if (log !== undefined) return { log: withoutId(log), node };
-    const place = { log: nameOf(partition), node };
+    if (log !== undefined) return { log: withoutId(log), incarnation: idIn(log), node };
+    const place = { log: nameOf(partition), incarnation: partitions[partition]?.topicId, node };
     return sentTo === undefined ? place : { ...place, sentTo: nameOf(sentTo) ?? QUORUM };
   };
 }
@@ -323,6 +323,10 @@ export function noteComplaints(keeper: Keeper, history: History): void {
 function withoutId(log: string): string {
   const at = log.indexOf(' ');
   return at < 0 ? log : log.slice(0, at);
+}
+
+function idIn(log: string): string | undefined {
+  return / \((.+)\)$/.exec(log)?.[1];
 }
 
 /** Looks who is whole again, and what has come of contracts that were broken; says so in a few words. */

@@ -77,6 +77,8 @@ export interface Excuses {
   readonly wounds: Map<string, Map<number, Wound>>;
   /** By log: the last time, unless nothing came of it. */
   readonly breaches: Map<string, Breach>;
+  /** By log and id of a topic that is no more: why nothing was promised of it at the end. */
+  readonly gone: Map<string, string>;
   /** Since when bits have flipped on the wire outside of batches; Infinity for never. */
   flippedUs: number;
   /** What excused a complaint at the time when it was made; null for nothing, whatever came later. */
@@ -103,6 +105,7 @@ export function createExcuses(): Excuses {
   return {
     wounds: new Map(),
     breaches: new Map(),
+    gone: new Map(),
     heard: new Map(),
     misled: new Map(),
     strayed: new Map(),
@@ -230,8 +233,11 @@ export interface FoundAgain {
   readonly epochAt: (offset: number) => number | null;
 }
 
-/** Closes the breach of a log of which nobody is wounded, if all replicas have what was at stake. */
-export function closeBreach({ breaches, wounds }: Excuses, log: string, now: FoundAgain): boolean {
+/**
+ * Closes the breach of a log of which nobody is wounded, if all replicas have what was at stake. What was at stake of a
+ * topic that is no more was not found again: whatever looking back finds of that one stays excused.
+ */
+export function closeBreach({ breaches, wounds, gone }: Excuses, log: string, now: FoundAgain): boolean {
   const broken = breaches.get(log);
   if (broken === undefined || (wounds.get(log)?.size ?? 0) > 0) return false;
   const isKept = ({ committed, committedEpoch, incarnation }: Stake): boolean => {
@@ -239,7 +245,23 @@ export function closeBreach({ breaches, wounds }: Excuses, log: string, now: Fou
     if (incarnation !== now.incarnation) return log !== QUORUM;
     return committed === 0 || (committedEpoch >= 0 && now.epochAt(committed - 1) === committedEpoch);
   };
-  return broken.stakes.every(isKept) && breaches.delete(log);
+  if (!broken.stakes.every(isKept)) return false;
+  for (const { incarnation } of broken.stakes) {
+    if (incarnation !== now.incarnation) gone.set(goneKey(log, incarnation), broken.why);
+  }
+  return breaches.delete(log);
+}
+
+function goneKey(log: string, incarnation: string): string {
+  return `${log} ${incarnation}`;
+}
+
+/** Why nothing is promised of a log, or of one topic's of that name; undefined where something is. */
+function brokenWhy({ breaches, gone }: Excuses, log: string, incarnation: string | undefined): string | undefined {
+  const broken = breaches.get(log);
+  if (incarnation === undefined) return broken?.why;
+  const isOfIt = broken?.stakes.some((stake) => stake.incarnation === incarnation) === true;
+  return isOfIt ? broken?.why : gone.get(goneKey(log, incarnation));
 }
 
 function openWound({ wounds }: Excuses, log: string, node: number, wound: Wound): void {
@@ -291,6 +313,8 @@ export interface Found {
   readonly checker: string;
   /** Null for none in particular. */
   readonly log: string | null;
+  /** Of which log of that name, where that is known: the id of the topic. */
+  readonly incarnation?: string | undefined;
   /** The node whose machine broke an invariant of its own; -1 for none. */
   readonly node: number;
   /** Because of a value that was read where it was not sent: the log to which it was; the quorum's if to none. */
@@ -298,7 +322,8 @@ export interface Found {
 }
 
 /** Why something that was found wrong lies beyond the contract; null if it does not, which makes it a bug. */
-export function excuseFor(excuses: Excuses, { checker, log, node, sentTo }: Found): string | null {
+export function excuseFor(excuses: Excuses, found: Found): string | null {
+  const { checker, log, incarnation, node, sentTo } = found;
   if (log !== null && sentTo !== undefined && hasStrayed(excuses, sentTo, log))
     return `batches of ${sentTo} were written to ${log}, or read in their place`;
   if (NEVER.has(checker)) return null;
@@ -306,8 +331,8 @@ export function excuseFor(excuses: Excuses, { checker, log, node, sentTo }: Foun
   if (ofQuorum !== undefined) return ofQuorum.why;
   if (excuses.flippedUs < Number.POSITIVE_INFINITY) return 'bits flipped on the wire outside of batches';
   if (node >= 0 && excuses.misled.has(node)) return `node ${node} was misled by a file that no checksum covers`;
-  const ofLog = log === null ? undefined : excuses.breaches.get(log);
-  return ofLog === undefined || NOT_OF_A_DISK.has(checker) ? null : ofLog.why;
+  if (log === null || NOT_OF_A_DISK.has(checker)) return null;
+  return brokenWhy(excuses, log, incarnation) ?? null;
 }
 
 /** Bytes of a log were written to another one, or read for it. */

@@ -242,6 +242,21 @@ test('a cluster that came anew has nothing of the one before, and a topic that d
   expect(closeBreach(ofTopic, LOG, having(3, 1, 'second'))).toBe(true);
 });
 
+test('what was lost of a topic that is no more stays excused, and nothing of the one that came under its name', () => {
+  const excuses = woundedOn(1, 3);
+  const why = lostIn(excuses, LOG);
+  const place = placeIn(createHistory([{ topic: 'orders', partition: 0, slot: 0, topicId: 'first' }]));
+  const complaint = { checker: 'inconsistent-offsets', promise: 2, partition: 0, sentence: 'two values' };
+  const ofTopic = (id: string): Complaint => ({ ...complaint, partition: -1, log: `${LOG} (${id})` });
+  const excusesFor = (one: Complaint): string | null => excuseFor(excuses, { checker: one.checker, ...place(one) });
+  const all = [complaint, ofTopic('first'), ofTopic('second')];
+  expect(all.map(excusesFor)).toEqual([why, why, null]);
+  for (const node of [1, 3]) closeWound(excuses, { ...PARTITION_SHOWN, node });
+  expect(closeBreach(excuses, LOG, having(3, 1, 'second'))).toBe(true);
+  expect(all.map(excusesFor)).toEqual([why, why, null]);
+  expect(lostIn(excuses, LOG)).toBeNull();
+});
+
 test('a partition is left to a disk that was set back once all others were shut down uncleanly', () => {
   const setBack = createExcuses();
   woundReplica(setBack, LOG, 1, wound({ kind: 'older' }), IN_SYNC_MIN);
