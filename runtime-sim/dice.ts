@@ -3,7 +3,7 @@
  *
  * A site is a place in the simulator that draws, an entity is what it draws for (a node, a connection, a client). As
  * each pair has a stream of its own, taking one event away leaves every other draw as it was. Only integers leave
- * this file: the one float is alea's, whose bits are the same on every engine. Snapshots keep the streams' states.
+ * this file: the one float is alea's, whose bits are the same on every engine.
  */
 import seedrandom from 'seedrandom';
 
@@ -34,18 +34,12 @@ export const SITE = {
 /** One of SITE. */
 export type Site = (typeof SITE)[keyof typeof SITE];
 
-type Stream = seedrandom.StatefulPRNG<seedrandom.State.Alea>;
+type Stream = seedrandom.PRNG;
 
 /** All streams of one run. Entities are below ENTITY_MAX. */
 export interface Dice {
   readonly seed: number;
   readonly streams: Map<number, Stream>;
-}
-
-/** The streams of a run as plain data, by key. */
-export interface DiceSnapshot {
-  readonly seed: number;
-  readonly states: ReadonlyMap<number, seedrandom.State.Alea>;
 }
 
 /** Entities are numbered below this within a site. */
@@ -60,7 +54,7 @@ function streamOf(dice: Dice, site: Site, entity: number): Stream {
   const key = site * ENTITY_MAX + entity;
   const known = dice.streams.get(key);
   if (known !== undefined) return known;
-  const made = seedrandom.alea(`${dice.seed}/${site}/${entity}`, { state: true });
+  const made = seedrandom.alea(`${dice.seed}/${site}/${entity}`);
   dice.streams.set(key, made);
   return made;
 }
@@ -106,17 +100,3 @@ const EXPONENTIAL: readonly number[] = [
   573, 608, 644, 682, 722, 764, 808, 855, 904, 957, 1013, 1073, 1137, 1207, 1282, 1364, 1455, 1555, 1668, 1797, 1946,
   2123, 2341, 2622, 3022, 3720, 4852,
 ];
-
-/** The streams' states; sharing nothing with the dice. */
-export function snapshotDice(dice: Dice): DiceSnapshot {
-  const states = new Map<number, seedrandom.State.Alea>();
-  for (const [key, stream] of dice.streams) states.set(key, stream.state());
-  return { seed: dice.seed, states };
-}
-
-/** Dice that go on where the snapshot was taken. */
-export function restoreDice(snapshot: DiceSnapshot): Dice {
-  const streams = new Map<number, Stream>();
-  for (const [key, state] of snapshot.states) streams.set(key, seedrandom.alea('', { state: { ...state } }));
-  return { seed: snapshot.seed, streams };
-}

@@ -1,7 +1,7 @@
 /**
- * Notes how leaders came to lead: from the in-sync set as a rule, and rarely otherwise; and how partitions moved. Each
- * kind is a mark, so that a sweep says whether it has seen it. Looks at images as the nodes apply them, and changes
- * nothing.
+ * Notes how leaders came to lead: from the in-sync set as a rule, and rarely otherwise. Each kind is a mark, so that a
+ * sweep says whether it has seen it. Looks at images as the nodes apply them, and changes nothing. What it sees of
+ * partitions that move is in `move-marks.ts`.
  *
  * Which leads began by an unclean election is remembered, for whoever judges what was lost by it. Nothing was lost by
  * the election of the last known leader: it was in sync, and what it had acknowledged was on its disk.

@@ -40,7 +40,7 @@ import {
 } from '../core/verify/votes.ts';
 import type { Actor } from './actor.ts';
 import { monotonicMs } from './clock.ts';
-import { createScans, type Held, heldOf, heldOfQuorum, keptVote, type Scans } from './held.ts';
+import { createScans, type Held, heldOf, heldOfQuorum, keptVote, type Scans } from './log-scan.ts';
 import { nodeOf } from './nodes.ts';
 import { type News, note as noteOnce } from './onlooker.ts';
 import { isStalled, stalled } from './stalls.ts';

@@ -6,8 +6,6 @@
  * stop at 32 bits. These functions only compute sizes and halves; `cursor.ts` moves the bytes. No state.
  */
 
-/** Bytes in the longest 32-bit varint. */
-export const VARINT_BYTES_MAX = 5;
 /** Bytes in the longest 64-bit varint. */
 export const VARLONG_BYTES_MAX = 10;
 

@@ -1,6 +1,6 @@
 /** Dice: one stream for each place and entity, the same on every engine. */
 import { expect, test } from 'vitest';
-import { around, below, createDice, draw, restoreDice, SITE, snapshotDice } from '../../runtime-sim/dice.ts';
+import { around, below, createDice, draw, SITE } from '../../runtime-sim/dice.ts';
 
 test('taking draws away from one stream leaves every other as it was', () => {
   const one = createDice(7);
@@ -19,14 +19,6 @@ test('draws are those of every engine, for ever', () => {
       1048774206,
     ]
   `);
-});
-
-test('a snapshot goes on where it was taken', () => {
-  const dice = createDice(3);
-  draw(dice, SITE.plan, 0);
-  const copy = restoreDice(snapshotDice(dice));
-  const expected = [draw(dice, SITE.plan, 0), draw(dice, SITE.clock, 9)];
-  expect([draw(copy, SITE.plan, 0), draw(copy, SITE.clock, 9)]).toEqual(expected);
 });
 
 test('times are spread around their mean and never nothing', () => {

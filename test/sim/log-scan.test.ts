@@ -14,7 +14,7 @@ import {
   resolve,
   settleChanges,
 } from '../../runtime-sim/disk/tree.ts';
-import { createScans, type Held, heldOf, heldOfQuorum, type Scans } from '../../runtime-sim/held.ts';
+import { createScans, type Held, heldOf, heldOfQuorum, type Scans } from '../../runtime-sim/log-scan.ts';
 
 const FOLDER = '/data/orders-0';
 
