@@ -99,11 +99,12 @@ export function checkInstance(
   );
 }
 
-/** A static member goes on under a new id, with what it has and is to have. */
+/** A static member goes on, perhaps under a new id, with what it has and is to have. */
 function takeOver(draft: Draft, before: ConsumerMember, memberId: string): ConsumerMember {
   const { groupId } = draft.group;
   const target = draftTarget(draft, before.memberId);
-  removeMember(draft, before.memberId);
+  // The same process may come back: it never ceases to be a member, or its session would end with the old one.
+  if (before.memberId !== memberId) removeMember(draft, before.memberId);
   const member = { ...before, memberId, memberEpoch: 0, previousMemberEpoch: 0 };
   draft.changed.set(memberId, member);
   draft.targets.set(memberId, target);

@@ -35,6 +35,20 @@ describe('a static member', () => {
     expect(b.owned).toHaveLength(3);
   });
 
+  it('has a session again when it comes back under the id that it had', () => {
+    const coordinator = createCoordinator();
+    const a = joinAs(coordinator, 'a', { instanceId: 'i' });
+    const b = joinAs(coordinator, 'b');
+    settleAll(coordinator, [a, b]);
+    beat(coordinator, a, { memberEpoch: -2 });
+    expect(joinAs(coordinator, 'a', { instanceId: 'i' }).told).toEqual(a.owned);
+    for (let i = 0; i < 10; i++) {
+      advance(coordinator, 4_600);
+      pulse(coordinator, b);
+    }
+    expect(b.owned).toHaveLength(3);
+  });
+
   it('keeps others off while it is there, but not itself', () => {
     const coordinator = createCoordinator();
     joinAs(coordinator, 'a', { instanceId: 'i' });
