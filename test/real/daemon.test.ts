@@ -48,12 +48,13 @@ describe('the daemon', () => {
     const daemon = await start();
     expect(processorMs(daemon.process.pid ?? -1)).toBeLessThan(700);
     expect(await apiVersions(daemon.port)).toBe(42);
-    expect(daemon.output()).toContain(daemon.folder);
-    expect(daemon.output()).toMatch(/try next: .*kcat/);
     const files = fs.readdirSync(daemon.folder);
     expect(files).toContain('meta.properties');
     daemon.process.kill('SIGTERM');
     expect((await daemon.ended).code).toBe(0);
+    // It serves before all that it says has been heard.
+    expect(daemon.output()).toContain(daemon.folder);
+    expect(daemon.output()).toMatch(/try next: .*kcat/);
     expect(fs.readdirSync(daemon.folder)).toContain('.kafka_cleanshutdown');
   });
 
