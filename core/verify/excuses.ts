@@ -237,9 +237,11 @@ export interface FoundAgain {
  * Closes the breach of a log of which nobody is wounded, if all replicas have what was at stake. What was at stake of a
  * topic that is no more was not found again: whatever looking back finds of that one stays excused.
  */
-export function closeBreach({ breaches, wounds, gone }: Excuses, log: string, now: FoundAgain): boolean {
+export function closeBreach({ breaches, wounds, gone, heard }: Excuses, log: string, now: FoundAgain): boolean {
   const broken = breaches.get(log);
   if (broken === undefined || (wounds.get(log)?.size ?? 0) > 0) return false;
+  // Records of one epoch need not be the same where two have led in one.
+  if ([...heard.keys()].some((one) => one.checker === 'two-leaders' && one.log?.split(' ')[0] === log)) return false;
   const isKept = ({ committed, committedEpoch, incarnation }: Stake): boolean => {
     // A topic that is no more was deleted, or the quorum has forgotten it, which has a stake of its own.
     if (incarnation !== now.incarnation) return log !== QUORUM;

@@ -223,6 +223,15 @@ test('a breach of which nothing came is over once all are whole and have what wa
   expect(lostIn(excuses, LOG)).toBeNull();
 });
 
+test('a breach in which two have led in one epoch is never over: in equal epochs may be unequal records', () => {
+  const excuses = voterWounded({ holders: [2] });
+  const complaint = { checker: 'two-leaders', promise: 2, partition: -1, sentence: 'both led', log: QUORUM };
+  excuseNow(excuses, [complaint], placeIn(createHistory([])));
+  closeWound(excuses, VOTER_SHOWN);
+  expect(closeBreach(excuses, QUORUM, having(99, 4))).toBe(false);
+  expect(lostIn(excuses, LOG)).not.toBeNull();
+});
+
 test('what was at stake first must be found again, whatever was lost and kept since', () => {
   const excuses = woundedOn(1, 3);
   woundReplica(excuses, LOG, 3, wound({ committed: 180, committedEpoch: 8 }), IN_SYNC_MIN);
