@@ -39,11 +39,9 @@ export function findTwoOwners({ history }: GroupFacts): Found {
 
 /**
  * A static member that comes back takes its own place in the same generation (KIP-345): it is the same owner. That no
- * two processes are one member at a time is for `findTwoAtOnce` to say. A group that was empty and is gone begins to
- * count anew.
+ * two processes are one member at a time is for `findTwoAtOnce` to say. A group that has ended begins to count anew.
  */
-function findTwoInGeneration(history: History, group: GroupHistory, found: Found): void {
-  const { groupId, assignments } = group;
+function findTwoInGeneration(history: History, { groupId, assignments, endsUs }: GroupHistory, found: Found): void {
   const owners = new Map<number, Map<number, Assignment>>();
   for (const assignment of assignments) {
     const { member, instanceId, generation, partitions } = assignment;
@@ -54,33 +52,12 @@ function findTwoInGeneration(history: History, group: GroupHistory, found: Found
       ofGeneration.set(partition, assignment);
       if (other === undefined || other.member === member) continue;
       if (instanceId !== null && other.instanceId === instanceId) continue;
-      if (mayHaveBeenEmpty(group, other.atUs, assignment.atUs)) continue;
+      if (endsUs.some((us) => us > other.atUs && us < assignment.atUs)) continue;
       const who = `members ${other.member} and ${member} of ${groupId}`;
       const what = `${partitionText(history, partition)} in generation ${generation}`;
       report(found, 'two-owners', 5, partition, `${who} both owned ${what}`);
     }
   }
-}
-
-/** Whether there was a time in between at which nobody was a member whom the coordinator took for one afterwards. */
-function mayHaveBeenEmpty({ assignments, proofs, commits }: GroupHistory, fromUs: number, untilUs: number): boolean {
-  const stays = new Map<number, { readonly fromUs: number; untilUs: number }>();
-  for (const { member, atUs } of assignments) {
-    if (!stays.has(member)) stays.set(member, { fromUs: atUs, untilUs: atUs });
-  }
-  const heard = (member: number, sentUs: number): void => {
-    const stay = stays.get(member);
-    if (stay !== undefined) stay.untilUs = Math.max(stay.untilUs, sentUs);
-  };
-  for (const { member, sentUs } of proofs) heard(member, sentUs);
-  for (const { member, generation, lastSentUs, outcome } of commits) {
-    if (generation >= 0 && outcome === 'acknowledged') heard(member, lastSentUs);
-  }
-  let heldUs = fromUs;
-  for (const stay of [...stays.values()].sort((a, b) => a.fromUs - b.fromUs)) {
-    if (stay.fromUs <= heldUs) heldUs = Math.max(heldUs, stay.untilUs);
-  }
-  return heldUs < untilUs;
 }
 
 /**

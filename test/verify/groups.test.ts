@@ -88,19 +88,16 @@ describe('one owner', () => {
     group.assignments.push({ ...again, generation: 3, member: 4, instanceId: 'i', atUs: 260 });
     expect(found(history)).toEqual([]);
     group.assignments.push({ ...again, generation: 3, member: 5, instanceId: 'j', atUs: 270 });
-    group.proofs.push({ member: 4, sentUs: 280 });
     expect(found(history)).toEqual(['two-owners']);
   });
 
-  it('in a generation, unless the group was empty in between and has begun to count anew', () => {
+  it('in a generation, unless the group has ended in between and counts anew', () => {
     const { history, group } = sound();
-    const again = { generation: 2, partitions: [0], instanceId: null };
+    const again = { generation: 5, partitions: [0], instanceId: null };
     group.assignments.push({ ...again, member: 3, atUs: 240 }, { ...again, member: 4, atUs: 300 });
-    group.proofs.push({ member: 3, sentUs: 270 });
+    group.endsUs.push(270);
     expect(found(history)).toEqual([]);
-    // A third one was there all the time.
-    group.assignments.push({ ...again, partitions: [], member: 5, atUs: 265 });
-    group.proofs.push({ member: 5, sentUs: 310 });
+    group.assignments.push({ ...again, member: 5, atUs: 310 });
     expect(found(history)).toEqual(['two-owners']);
   });
 
