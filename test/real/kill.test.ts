@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createProducerClient } from '../../runtime-real/sdk/producer-client.ts';
 import { needProgram } from '../../tools/peers/clients.ts';
@@ -41,10 +43,11 @@ describe.skipIf(problem !== null)('kill -9 under load', () => {
     }
     await load.stop();
     const args = ['-C', '-b', node.bootstrap, '-t', 'kill', '-p', '0', '-o', 'beginning', '-e', '-q', '-f', '%o %s\\n'];
-    const { stdout } = await runOrThrow('kcat', args);
+    const outputFile = join(folder, 'records.txt');
+    await runOrThrow('kcat', args, { outputFile });
     expect(await node.service.stop()).toBe(0);
 
-    const found = stdout
+    const found = readFileSync(outputFile, 'utf8')
       .trimEnd()
       .split('\n')
       .map((line) => line.split(' ').map(Number));

@@ -35,7 +35,7 @@ export interface RunOptions {
 /** A process that serves until it is stopped. */
 export interface Service {
   readonly pid: number;
-  /** All that it has written so far, for messages about failures. */
+  /** What it has written so far, for messages about failures; what comes after 64 MiB is dropped. */
   readonly output: () => string;
   /** Its exit code, or null while it runs. */
   readonly exitCode: () => number | null;
@@ -45,7 +45,7 @@ export interface Service {
   readonly stop: (signal?: NodeJS.Signals) => Promise<number>;
 }
 
-/** Bytes of output kept of one process; what comes later is dropped. */
+/** Bytes of output kept of one process. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const RUN_TIMEOUT_MS = 600_000;
 /** A process that does not end on SIGTERM within this is killed. */
@@ -64,7 +64,10 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Runs a program to its end. A code other than 0 is for the caller to judge; a missing program rejects. */
+/**
+ * Runs a program to its end. A code other than 0 is for the caller to judge; a missing program rejects, and so does one
+ * that writes more than is kept: half of its output would be taken for all of it.
+ */
 export function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const input = options.inputFile === undefined ? 'ignore' : openSync(options.inputFile, 'r');
   const output = options.outputFile === undefined ? 'pipe' : openSync(options.outputFile, 'w');
@@ -84,12 +87,16 @@ export function run(program: string, args: readonly string[], options: RunOption
     child.on('close', (code, signal) => {
       children.delete(child);
       clearTimeout(timer);
-      resolve({
-        code: code ?? codeOf(signal),
-        stdout: out(),
-        stderr: err(),
-        tookMs: performance.now() - startedMs,
-      });
+      if (out.isCut() || err.isCut()) {
+        reject(new Error(`${program} wrote more than the ${OUTPUT_BYTES_MAX} bytes that are kept: use an outputFile`));
+      } else {
+        resolve({
+          code: code ?? codeOf(signal),
+          stdout: out.text(),
+          stderr: err.text(),
+          tookMs: performance.now() - startedMs,
+        });
+      }
     });
   });
 }
@@ -146,7 +153,7 @@ export function serve(program: string, args: readonly string[], options: RunOpti
   });
   return {
     pid: child.pid ?? -1,
-    output: () => `${out()}${err()}`,
+    output: () => `${out.text()}${err.text()}`,
     exitCode: () => code,
     ended,
     stop: async (signal = 'SIGTERM') => {
@@ -277,13 +284,18 @@ function accepts(port: number): Promise<boolean> {
   });
 }
 
-function collect(stream: NodeJS.ReadableStream | null): () => string {
+/** What a stream has given so far, and whether more came than is kept. */
+interface Collected {
+  readonly text: () => string;
+  readonly isCut: () => boolean;
+}
+
+function collect(stream: NodeJS.ReadableStream | null): Collected {
   const chunks: Buffer[] = [];
   let size = 0;
   stream?.on('data', (chunk: Buffer) => {
-    if (size >= OUTPUT_BYTES_MAX) return;
-    chunks.push(chunk);
     size += chunk.length;
+    if (size <= OUTPUT_BYTES_MAX) chunks.push(chunk);
   });
-  return () => Buffer.concat(chunks).toString('utf8');
+  return { text: () => Buffer.concat(chunks).toString('utf8'), isCut: () => size > OUTPUT_BYTES_MAX };
 }
