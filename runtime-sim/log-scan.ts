@@ -6,7 +6,13 @@
  * folder, until a name in it changes: a log of many segments is asked after with every step. Reads disks, and changes
  * nothing.
  */
-import { fileText, LOG_STARTS, parseCheckpoint } from '../core/broker/checkpoints/files.ts';
+import {
+  fileText,
+  LOG_STARTS,
+  PARTITION_METADATA,
+  parseCheckpoint,
+  parsePartitionMetadata,
+} from '../core/broker/checkpoints/files.ts';
 import { LOG_SUFFIX, offsetOf } from '../core/log/names.ts';
 import * as batch from '../core/protocol/batch.ts';
 import { checkpointOf, QUORUM_STATE_NAME } from '../core/raft/names.ts';
@@ -46,13 +52,22 @@ export interface Scans {
   /** What folders show, and what is durable of it. */
   readonly shown: Map<Folder, Listing>;
   readonly durable: Map<Folder, Listing>;
+  /** The topic that a folder is of, as it was after so many changes of its names. */
+  readonly topics: Map<Folder, { readonly changes: number; readonly id: string }>;
   /** By path: the names on the way. */
   readonly paths: Map<string, readonly string[]>;
 }
 
 /** Nothing was looked through. */
 export function createScans(): Scans {
-  return { files: new Map(), bases: new Map(), shown: new Map(), durable: new Map(), paths: new Map() };
+  return {
+    files: new Map(),
+    bases: new Map(),
+    shown: new Map(),
+    durable: new Map(),
+    topics: new Map(),
+    paths: new Map(),
+  };
 }
 
 /** What there is of one log. */
@@ -93,6 +108,25 @@ export function heldOf(scans: Scans, place: Place, offset: number, begin = -1): 
   // A log that begins anew where its leader's does has no files, and is whole from there on.
   if (end < offset) end = Math.max(end, keptStart(scans, place));
   return { end: Math.max(0, end), lastEpoch, epoch: end < offset ? -1 : epoch };
+}
+
+/** The same of a topic's partition; null where the folder is one of another topic, that had or has the same name. */
+export function heldOfTopic(scans: Scans, place: Place, topicId: string, offset: number): Held | null {
+  const folder = folderOf(scans.paths, { ...place, isForSure: false });
+  const id = folder === null ? null : topicIn(scans, folder);
+  return id !== null && id !== topicId ? null : heldOf(scans, place, offset);
+}
+
+/** The topic of a partition's folder; null where that is not to be read. */
+function topicIn({ topics }: Scans, folder: Folder): string | null {
+  const known = topics.get(folder);
+  if (known?.changes === folder.changes) return known.id;
+  const file = folder.entries.get(PARTITION_METADATA);
+  if (file === undefined || isFolder(file)) return null;
+  const id = parsePartitionMetadata(fileText(readContent(file.content, 0, file.content.size)));
+  if (id === 'malformed') return null;
+  topics.set(folder, { changes: folder.changes, id });
+  return id;
 }
 
 /** Where a log is said to begin, for all records below were deleted; -1 where that is not said. */

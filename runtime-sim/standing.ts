@@ -102,6 +102,7 @@ export function seeFollower(
   sight: ReplicaSight,
   partition: Partition | null,
   own: { readonly log: Log; readonly replica: object },
+  isDamaged: (node: number, log: string) => boolean,
 ): Complaint | null {
   const { log, epoch, node, end } = sight;
   const before = followed.get(own.replica);
@@ -110,7 +111,9 @@ export function seeFollower(
   const lead = leads.get(`${log} ${epoch}`);
   // Who has led may have appended and stopped leading in one step: nobody has seen how far its log reached then.
   if (lead === undefined || lead.node === node) return null;
-  const leader = leadingLog(nodes[lead.node - 1], lead, epoch, partition);
+  // What a damaged disk gives out need not be what is in its log.
+  const isSound = !isDamaged(lead.node, log);
+  const leader = isSound ? leadingLog(nodes[lead.node - 1], lead, epoch, partition) : null;
   const other = leader === null ? null : lineageOf(lead.node, leader);
   return judgeFollower(log, epoch, lineageOf(node, own.log), other, lead.most);
 }

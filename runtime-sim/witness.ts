@@ -40,7 +40,7 @@ import {
 } from '../core/verify/votes.ts';
 import type { Actor } from './actor.ts';
 import { monotonicMs } from './clock.ts';
-import { createScans, type Held, heldOf, heldOfQuorum, keptVote, type Scans } from './log-scan.ts';
+import { createScans, type Held, heldOfQuorum, heldOfTopic, keptVote, type Scans } from './log-scan.ts';
 import { nodeOf } from './nodes.ts';
 import { type News, note as noteOnce } from './onlooker.ts';
 import { isStalled, stalled } from './stalls.ts';
@@ -155,10 +155,10 @@ function lookAtStanding(scene: Scene, actor: Actor, { sight, partition }: News, 
   else seeHeard(standing, sight);
   if (replica === undefined || scene.isDamaged(sight.node, log)) return;
   if (!isLeader) {
-    note(scene, seeFollower(standing, nodes, sight, partition, { log: replica.log, replica }), log);
-    return;
+    const own = { log: replica.log, replica };
+    note(scene, seeFollower(standing, nodes, sight, partition, own, scene.isDamaged), log);
   }
-  if (partition === null) return;
+  if (partition === null || !isLeader) return;
   const { topic, index } = partition;
   const decided = image === null ? undefined : topicById(image, topic.id)?.partitions[index];
   const before = standing.known.get(partition);
@@ -273,15 +273,15 @@ function judgePartition(scene: Scene, claim: Claim, partition: PartitionImage, w
 /** Where every simulated node has its logs. */
 const FOLDER = '/data';
 
-/** What a node has of a log; null where its disk has damaged something of it. */
+/** What a node has of a log; null where its disk has damaged something of it, or holds another topic's by now. */
 function heldAt(scene: Scene, node: number, log: string, offset: number, isForSure: boolean): Held | null {
   const actor = scene.nodes[node - 1];
   if (actor === undefined || actor.disk === null) throw new Error('a replica is on a node that there is not');
   const folder = folderOf(scene.witness, log);
   if (scene.isDamaged(node, log) || actor.disk.rot.some(({ path }) => path.startsWith(`${folder}/`))) return null;
   const place = { disk: actor.disk, life: actor.life, folder, isForSure };
-  const { scans } = scene.witness;
-  return log === QUORUM ? heldOfQuorum(scans, place, offset) : heldOf(scans, place, offset);
+  if (log === QUORUM) return heldOfQuorum(scene.witness.scans, place, offset);
+  return heldOfTopic(scene.witness.scans, place, log.slice(log.indexOf('(') + 1, -1), offset);
 }
 
 function folderOf({ folders }: Witness, log: string): string {

@@ -25,6 +25,8 @@ export interface Search {
   /** What is cut away begins at or below it. */
   readonly offset: number;
   stage: 'open' | 'index' | 'time' | 'first' | 'data' | 'done';
+  /** The walk has come to what is no batch, below the cut. */
+  isAtDamage: boolean;
   /** A read was asked for. */
   isAsking: boolean;
   /** The file was closed while it was read: the search begins again. */
@@ -67,6 +69,7 @@ export function freshSearch(log: Log, offset: number): Search {
     segment,
     offset,
     stage: offset <= segment.base ? 'done' : 'open',
+    isAtDamage: false,
     isAsking: false,
     isClosed: false,
     high: 0,
@@ -251,6 +254,7 @@ function walk(log: Log, env: Env, search: Search, bytes: Uint8Array, out: Outbox
     }
     // What lies behind damage cannot be told from what does not belong there: it all goes.
     if (!isHeader || batch.nextOffset(view, at) > search.offset) {
+      search.isAtDamage = !isHeader;
       search.stage = 'done';
       return;
     }

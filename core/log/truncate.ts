@@ -6,8 +6,9 @@
  * memory does not know. The cut itself is one step: bookkeeping moves, files are truncated and removed, and the event
  * 'truncated' comes. Until then the log can close, or take the lead, as if the cut had never been asked for.
  *
- * A cut ends at a batch: where `offset` lies within one, or behind damage that nobody knew of, nothing is cut and the
- * event 'cutRefused' names the offset to ask for instead, because the owner's part concerns that one.
+ * A cut ends at a batch: where `offset` lies within one, or behind damage, nothing is cut and the event 'cutRefused'
+ * names the offset to ask for instead, because the owner's part concerns that one. Damage that nobody knew of is in
+ * `damaged` then, from that offset on: what is cut away with it may be committed, and counted on.
  *
  * The owner's part, before it asks: the recovery point and the high watermark in its checkpoints are at or below
  * `offset`, durably, and stay there until the event; for `resetTo` both are 0, and after that the log's start is
@@ -22,6 +23,7 @@ import type { DiskInput, Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import { finishJob } from './cold.ts';
 import { removeSegmentsAfter, removeSnapshot } from './cut.ts';
+import { addDamage } from './damage.ts';
 import { cutEpochs, lastEpoch } from './epochs.ts';
 import { ask, openForAppend, pushTidy, removeSegment, unname, unsettle } from './files.ts';
 import { INDEX_ENTRY_BYTES, TIME_ENTRY_BYTES } from './index.ts';
@@ -30,7 +32,7 @@ import { offsetOf, SNAPSHOT_SUFFIX } from './names.ts';
 import { cutProducers } from './producers.ts';
 import { cutRing } from './ring.ts';
 import { writeEpochs } from './roll.ts';
-import { createSegment, type Log, type Segment } from './state.ts';
+import { createSegment, type Log, type Segment, segmentEnd } from './state.ts';
 import type { LogEvent } from './types.ts';
 
 /** A cut that waits for the disk; plain data. */
@@ -173,12 +175,21 @@ function search(log: Log, env: Env, truncation: Truncation, out: Outbox, events:
   log.truncation = null;
   if (found.end < truncation.offset) {
     env.reached('log.truncate.within');
-    events.push({ kind: 'cutRefused', offset: found.end });
+    const isNewlyDamaged = now.isAtDamage && takeOutOfService(log, env, found, out);
+    events.push({ kind: 'cutRefused', offset: found.end, isNewlyDamaged });
     return;
   }
   env.reached('log.truncate.done');
   cutAt(log, truncation, found, out, events);
   events.push({ kind: 'truncated', offset: log.end });
+}
+
+/** What a walk could not read is damaged from there on to the end of its segment; false where that is known. */
+function takeOutOfService(log: Log, env: Env, { segment, position, end: start }: Found, out: Outbox): boolean {
+  if (log.damaged.some((known) => known.start <= start && start < known.end)) return false;
+  const end = segmentEnd(log, log.segments.indexOf(segment));
+  addDamage(log, env, segment, { start, end, segment: segment.base, position, positionEnd: segment.sizeBytes }, out);
+  return true;
 }
 
 /** Cuts at a batch of a segment that stays. */

@@ -95,7 +95,7 @@ export type LogEvent =
   /** What was to be cut away is gone (`truncateTo`, `resetTo`): `log.end` is this offset. */
   | { readonly kind: 'truncated'; readonly offset: number }
   /** Nothing was cut, because no batch begins at the offset of `truncateTo`: this is the one to ask for. */
-  | { readonly kind: 'cutRefused'; readonly offset: number }
+  | { readonly kind: 'cutRefused'; readonly offset: number; readonly isNewlyDamaged: boolean }
   | { readonly kind: 'readDone'; readonly ticket: number; readonly outcome: ReadOutcome }
   | { readonly kind: 'timestampFound'; readonly ticket: number; readonly found: TimestampFound }
   /** A clean close is done: all synced, snapshot written. */

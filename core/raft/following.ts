@@ -226,6 +226,19 @@ function cutLog(turn: Turn, follow: Follow, epoch: number, endOffset: number): v
   follow.isCutting = !truncateTo(log, env, target, out);
 }
 
+/** Nothing was cut, because the log cannot be read up to where it is to end: from `offset` on it is damaged. */
+export function takeCutRefused({ raft, env, out, events }: Turn, offset: number): void {
+  const { follow, log, highWatermark } = raft;
+  if (follow === null || !follow.isCutting) return;
+  env.reached('raft.follower.cut_refused');
+  if (offset < highWatermark) {
+    const what = `the metadata log in ${raft.folder} cannot be read from offset ${offset} on`;
+    failRaft(raft, `${what}, below what is committed, offset ${highWatermark}`, events);
+  } else {
+    follow.isCutting = !truncateTo(log, env, offset, out);
+  }
+}
+
 /** The log was cut, and ends at `offset`. */
 export function takeTruncated(turn: Turn, offset: number): void {
   const { raft } = turn;

@@ -44,6 +44,7 @@ import {
   followTimedOut,
   pumpFollower,
   seekLeader,
+  takeCutRefused,
   takeTruncated,
 } from './following.ts';
 import { advanceLeader, handOver, leadDeadlineMs, wakeLeader } from './leading.ts';
@@ -234,6 +235,9 @@ function takeLogEvent(turn: Turn, event: LogEvent): void {
     case 'truncated':
       if (raft.installing !== null) takeReset(turn);
       else takeTruncated(turn, event.offset);
+      break;
+    case 'cutRefused':
+      takeCutRefused(turn, event.offset);
       break;
     case 'readDone':
       if (raft.opening?.ticket === event.ticket) takeWalked(raft, env, event.outcome, out, events);

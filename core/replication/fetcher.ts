@@ -274,7 +274,10 @@ export function takeFollowedEvent(
       beReady(fetcher, followed);
       break;
     case 'cutRefused':
-      if (followed.stage === 'cutting') startCut(fetcher, followed, event.offset, false, events, followed.isMending);
+      if (followed.stage !== 'cutting') break;
+      // What is damaged may be committed, and this replica is counted on: it stands down before it is cut.
+      if (event.isNewlyDamaged && !followed.isMending) delay(fetcher, env, followed);
+      else startCut(fetcher, followed, event.offset, false, events, followed.isMending);
       break;
     default:
       break;

@@ -132,9 +132,10 @@ function follow(node: Node, partition: Partition, image: PartitionImage): void {
 /** What the log has said, for its role. */
 export function takeRoleEvent(node: Node, env: Env, partition: Partition, event: LogEvent, out: Outbox): void {
   if (partition.followed !== null) takeFollowerEvent(node, env, partition, event, out);
-  if (event.kind !== 'truncated') return;
   const { leader, log, followed } = partition;
-  partition.lowered = null;
+  const isCutOff = event.kind === 'cutRefused' && followed?.stage !== 'lowering';
+  if (event.kind === 'truncated' || isCutOff) partition.lowered = null;
+  if (event.kind !== 'truncated') return;
   leader.highWatermark = Math.min(leader.highWatermark, log.durable);
   if (followed !== null) followed.highWatermark = Math.min(followed.highWatermark, log.durable);
   if (!partition.wantsLead) return;
