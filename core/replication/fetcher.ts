@@ -257,12 +257,11 @@ export function takeFollowedEvent(
   events: FetcherEvent[],
 ): void {
   if (!isFollowed(fetcher, followed)) return;
-  const { log } = followed;
   switch (event.kind) {
     case 'durable':
       if (raiseWatermark(followed)) events.push({ kind: 'watermark', followed });
       followStart(followed, events);
-      if (followed.stage === 'syncing' && log.durable >= log.end) beReady(fetcher, followed);
+      if (followed.stage === 'syncing' && followed.log.durable >= followed.log.end) beReady(fetcher, followed);
       break;
     case 'cutBack':
       // The disk is full: what was fetched is fetched again.
@@ -370,8 +369,7 @@ function requestOf(fetcher: Fetcher, number: number, isFull: boolean): FetchRequ
 
 function list(fetcher: Fetcher, topics: FetchRequest['topics'], followed: Followed, number: number): void {
   const { log, topicId, index, leaderEpoch, throttled } = followed;
-  const { throttle, settings } = fetcher;
-  const bytesMax = settings.partitionMaxBytes;
+  const bytesMax = fetcher.settings.partitionMaxBytes;
   followed.listedIn = number;
   followed.isInSession = true;
   const partition: FetchRequest['topics'][number]['partitions'][number] = {
@@ -380,7 +378,7 @@ function list(fetcher: Fetcher, topics: FetchRequest['topics'], followed: Follow
     fetchOffset: log.end,
     lastFetchedEpoch: latestEpoch(log),
     logStartOffset: log.start,
-    partitionMaxBytes: throttled === 'bound' ? portion(throttle, bytesMax) : bytesMax,
+    partitionMaxBytes: throttled === 'bound' ? portion(fetcher.throttle, bytesMax) : bytesMax,
     replicaDirectoryId: ZERO_UUID,
     highWatermark: followed.highWatermark,
   };

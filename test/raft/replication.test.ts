@@ -276,6 +276,30 @@ describe('the high watermark', () => {
   });
 });
 
+describe('a log that cannot be read up to where it is to be cut', () => {
+  function partedLeader(): { readonly cluster: Cluster; readonly leader: Member } {
+    const { cluster, leader, others } = settled();
+    const ids = others.map(({ id }) => id);
+    cut(cluster, [leader.id], ids);
+    cut(cluster, ids, [leader.id]);
+    for (let waiter = 10; waiter < 14; waiter++) submit(cluster, leader, waiter, [1]);
+    run(cluster, 4000);
+    for (let waiter = 20; waiter < 24; waiter++) submit(cluster, leaderOf(cluster) as Member, waiter, [1]);
+    run(cluster, 500);
+    const file = [...leader.disk.names].find(([path]) => path.endsWith('.log'))?.[1];
+    file?.bytes.fill(0);
+    cluster.network.cuts.clear();
+    return { cluster, leader };
+  }
+
+  it('ends its node where what is committed cannot be read: the voter does not wait for ever', () => {
+    const { cluster } = partedLeader();
+    const met = (): unknown => runUntil(cluster, 10_000, () => isConverged(cluster));
+    expect(met).toThrow(/cannot be read from offset \d+ on, below what is committed/);
+    expect(cluster.reached).toContain('raft.follower.cut_refused');
+  });
+});
+
 describe('whoever follows', () => {
   it('has every committed change, leads from there without reading again, and falls back to what is committed', () => {
     const { cluster, leader } = settled();

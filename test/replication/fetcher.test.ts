@@ -245,6 +245,21 @@ describe('an answer', () => {
     expect(take(one(), [diverging])).toEqual([{ kind: 'lower', followed: mine, offset: 0, isReset: false }]);
   });
 
+  it('is asked again where a cut has come to damage that nobody knew of: the replica stands down first', () => {
+    const [mine] = followed as [Followed];
+    const refuse = (isNewlyDamaged: boolean): FetcherEvent[] => {
+      const events: FetcherEvent[] = [];
+      mine.stage = 'cutting';
+      takeFollowedEvent(fetcher, env, mine, { kind: 'cutRefused', offset: 0, isNewlyDamaged }, events);
+      return events;
+    };
+    expect(refuse(true)).toEqual([]);
+    expect(mine.stage).toBe('waiting');
+    expect(refuse(false)).toEqual([{ kind: 'lower', followed: mine, offset: 0, isReset: false }]);
+    mine.isMending = true;
+    expect(refuse(true)).toEqual([{ kind: 'lower', followed: mine, offset: 0, isReset: false }]);
+  });
+
   it('that its log is out of range cuts nothing either, as long as it counts as in sync', () => {
     const [mine] = followed as [Followed];
     take(one(), [answerOf(0, { records: batch(0) })]);

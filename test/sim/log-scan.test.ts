@@ -1,5 +1,6 @@
 /** What a disk holds of a log for sure: what was synced, under a name that was, without a gap; and what is read now. */
 import { expect, test } from 'vitest';
+import { formatPartitionMetadata, PARTITION_METADATA } from '../../core/broker/checkpoints/files.ts';
 import { encodeBatch } from '../../core/protocol/records.ts';
 import { appendParts, cutInode, finishView, type Inode, viewNow } from '../../runtime-sim/disk/content.ts';
 import { createDisk, type Disk } from '../../runtime-sim/disk/disk.ts';
@@ -14,7 +15,7 @@ import {
   resolve,
   settleChanges,
 } from '../../runtime-sim/disk/tree.ts';
-import { createScans, type Held, heldOf, heldOfQuorum, type Scans } from '../../runtime-sim/log-scan.ts';
+import { createScans, type Held, heldOf, heldOfQuorum, heldOfTopic, type Scans } from '../../runtime-sim/log-scan.ts';
 
 const FOLDER = '/data/orders-0';
 
@@ -188,4 +189,16 @@ test('a log whose folder is gone holds nothing', () => {
   const entry = folderAt(shelf.disk, FOLDER);
   changeName(shelf.disk.tree, { from: { folder, name: 'orders-0' }, to: { folder, name: 'elsewhere' }, entry });
   expect(held(shelf, 4, false)).toEqual({ end: 0, lastEpoch: -1, epoch: -1 });
+});
+
+test('a folder that is another topic’s by now says nothing of the one before', () => {
+  const shelf = createShelf();
+  const file = fileAt(shelf, 0);
+  append(file, 0, 1, 4);
+  const metadata = makeFile(shelf.disk.tree, folderAt(shelf.disk, FOLDER), PARTITION_METADATA);
+  const [id, other] = ['A'.repeat(22), `${'A'.repeat(20)}BA`];
+  appendParts(metadata.content, [new TextEncoder().encode(formatPartitionMetadata(id))]);
+  const place = { disk: shelf.disk, life: 0, folder: FOLDER, isForSure: false };
+  expect(heldOfTopic(shelf.scans, place, id, 2)).toEqual({ end: 2, lastEpoch: 4, epoch: 4 });
+  expect(heldOfTopic(shelf.scans, place, other, 2)).toBeNull();
 });
