@@ -16,8 +16,6 @@ const HEARTBEAT_MS = 500;
 const CONSUMER_SESSION_MS = 6_000;
 /** All names that mean the topic that is always there, and those that come and go. */
 const PATTERN = '(ord|com).*';
-/** The second of two processes of one instance begins so long after the first. */
-const TWIN_AFTER_US = 2_500_000;
 
 /** What all members of a group are cast with. */
 interface Stage {
@@ -37,7 +35,7 @@ export function addGroups(world: World, observer: Observer, plan: Plan, fromUs: 
     group.members.forEach((member, at) => {
       const atUs = fromUs + 35_000 + at * 150_000;
       addMember(stage, member, at, false, atUs);
-      if (member.hasTwin) addMember(stage, member, at, true, atUs + TWIN_AFTER_US);
+      if (member.hasTwin) addMember(stage, member, at, true, atUs + member.twinAfterMs * 1000);
     });
     if (group.storeEveryMs === null) return;
     for (let at = 0; at < group.storers; at++) addStorer(stage, group.storeEveryMs, at, fromUs);

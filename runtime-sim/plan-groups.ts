@@ -5,6 +5,10 @@ import type { GroupPlan, GroupsRange, MemberPlan, Scenario } from './scenario.ts
 /** Of the groups; each group and each member has one of its own above it. */
 const GROUPS = 900;
 const MEMBERS_MAX = 20;
+/** The second of two processes of one instance begins so long after the first at most. */
+const TWIN_AFTER_MS_MAX = 2_500;
+/** How long a rebalance waits for a member, where it waits for none for long. */
+const BRISK_MS = 3_000;
 
 /** The groups of this seed; none where the scenario has none. */
 export function drawGroups(dice: Dice, { workload }: Scenario): GroupPlan[] {
@@ -35,10 +39,14 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
   const twinPercent = kind === 'both' ? 0 : range.twinPercent;
   const hasPassing = members > 1 && below(dice, SITE.plan, entity, 100) < range.passingPercent;
   const isVanishing = chance(dice, SITE.plan, entity, 500_000);
+  // One member that may stay away for long makes all others wait for it: only without one is a generation missed.
+  const isBrisk = chance(dice, SITE.plan, entity, 400_000);
+  const staticPercent = pick(dice, SITE.plan, entity, [25, 25, 25, 80]);
   const drawn = Array.from({ length: members }, (_, at) => {
-    const member = drawMember(dice, entity + 1 + at, range.troubleEveryMs, twinPercent);
+    const member = drawMember(dice, entity + 1 + at, range.troubleEveryMs, twinPercent, staticPercent);
     const isPassing = hasPassing && at === members - 1;
-    return { ...member, isPassing, isVanishing: isPassing && isVanishing };
+    const maxPollIntervalMs = isBrisk ? BRISK_MS : member.maxPollIntervalMs;
+    return { ...member, maxPollIntervalMs, isPassing, isVanishing: isPassing && isVanishing };
   });
   return {
     kind,
@@ -51,7 +59,7 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
 }
 
 function drawSimple(dice: Dice, entity: number, { troubleEveryMs }: GroupsRange): GroupPlan {
-  const drawn = drawMember(dice, entity + 1, troubleEveryMs, 0);
+  const drawn = drawMember(dice, entity + 1, troubleEveryMs, 0, 0);
   const alone = { ...drawn, isStatic: false, isByPattern: false };
   const isStored = chance(dice, SITE.plan, entity, 500_000);
   const storeEveryMs = isStored ? drawPace(dice, entity) : null;
@@ -79,9 +87,10 @@ function drawMember(
   entity: number,
   troubleEveryMs: readonly [number, number],
   twinPercent: number,
+  staticPercent: number,
 ): MemberPlan {
   const commits = pick(dice, SITE.plan, entity, ['sync', 'async', 'none'] as const);
-  const isStatic = chance(dice, SITE.plan, entity, 250_000);
+  const isStatic = below(dice, SITE.plan, entity, 100) < staticPercent;
   return {
     isStatic,
     isAuto: commits === 'none' || below(dice, SITE.plan, entity, 4) === 0,
@@ -97,5 +106,6 @@ function drawMember(
     isVanishing: false,
     pollBytes: pick(dice, SITE.plan, entity, [20_000, 20_000, 1]),
     listenerMsMax: pick(dice, SITE.plan, entity, [60, 800, 5_000, 5_000]),
+    twinAfterMs: below(dice, SITE.plan, entity, TWIN_AFTER_MS_MAX),
   };
 }

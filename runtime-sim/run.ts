@@ -139,7 +139,7 @@ function createTroubles({ world, plan, history, nodes, keeper }: Struck): Troubl
     ambushes: 0,
     rareSteps: 0,
     awaited: null,
-    awaitsRebalance: null,
+    awaitedGroups: new Set(),
     isHealed: false,
     endings: new Map(),
     nextEnd: END,

@@ -265,6 +265,8 @@ export interface MemberPlan {
   readonly isStatic: boolean;
   /** Another process has the same instance id. */
   readonly hasTwin: boolean;
+  /** Which begins so long after it: into the same generation, or a later one. */
+  readonly twinAfterMs: number;
   /** It leaves for good before the others are to settle. */
   readonly isPassing: boolean;
   /** And says nothing of it, now or then or never: its process stands still and does not go on. */

@@ -13,6 +13,7 @@ import {
   findRestarts,
   findUncommitted,
   findZombieCommits,
+  findZombiesHeard,
 } from './group-commits.ts';
 import { findDeliveryGaps, findGroupSkips, findRestless, findTwoOwners, findUnsettled } from './groups.ts';
 import { addComplaint, type Complaint, type History, partitionText, report, type Send } from './history.ts';
@@ -345,6 +346,7 @@ export const CHECKERS: readonly Checker[] = [
   { name: 'unanswered', promise: 6, says: 'every request is answered', find: findUnanswered },
   { name: 'two-owners', promise: 5, says: 'a partition has one owner', find: findTwoOwners },
   { name: 'zombie-commit', promise: 5, says: 'nobody commits for a later generation', find: findZombieCommits },
+  { name: 'zombie-heard', promise: 5, says: 'who is of an earlier generation hears of it', find: findZombiesHeard },
   {
     name: 'outsider-commit',
     promise: 5,

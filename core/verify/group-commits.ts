@@ -34,8 +34,28 @@ export function findZombieCommits({ history }: GroupFacts): Found {
   return found;
 }
 
-/** What the committer was given in the generation of its commit; undefined for nothing. */
-function ownOf(assignments: readonly Assignment[], commit: OffsetCommit): Assignment | undefined {
+/** Promise 5. Nor is anybody of an earlier generation told that all is well, or anybody whose place is another's. */
+export function findZombiesHeard({ history }: GroupFacts): Found {
+  const found: Found = [];
+  for (const { groupId, kind, assignments, proofs, endsUs } of history.groups) {
+    if (kind !== 'classic') continue;
+    for (const { member, generation, sentUs } of proofs) {
+      if (generation === undefined) continue;
+      const later = successor(assignments, { member, generation, lastSentUs: sentUs }, endsUs);
+      if (later === undefined) continue;
+      const who = `member ${member} of ${groupId} was taken for one of generation ${generation} at ${sentUs} us`;
+      const whose = `after member ${later.member} had come to own something in ${later.generation}`;
+      report(found, 'zombie-heard', 5, -1, `${who}, ${whose}`);
+    }
+  }
+  return found;
+}
+
+/** What somebody said to be a member of a generation by: a commit, or a heartbeat. */
+type Claim = Pick<OffsetCommit, 'member' | 'generation' | 'lastSentUs'>;
+
+/** What the claimant was given in the generation of its claim; undefined for nothing. */
+function ownOf(assignments: readonly Assignment[], commit: Claim): Assignment | undefined {
   const { member, generation, lastSentUs } = commit;
   let own: Assignment | undefined;
   for (const one of assignments) {
@@ -50,20 +70,20 @@ function isAfter(one: Assignment, own: Assignment | undefined): boolean {
 }
 
 /**
- * Who came to be in a later generation, or was given the committer's own place in this one, after the committer had
- * come to its own and before the commit was sent.
+ * Who came to be in a later generation, or asked for the claimant's own place in this one and was given it, after the
+ * claimant had come to its own and before the claim was sent.
  */
 function successor(
   assignments: readonly Assignment[],
-  commit: OffsetCommit,
+  claim: Claim,
   endsUs: readonly number[],
 ): Assignment | undefined {
-  const { member, generation, lastSentUs } = commit;
+  const { member, generation, lastSentUs } = claim;
   const sinceUs = endsUs.findLast((us) => us < lastSentUs) ?? -1;
-  const own = ownOf(assignments, commit);
+  const own = ownOf(assignments, claim);
   const isInPlace = (one: Assignment): boolean => {
     if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
-    return own !== undefined && one.instanceId === own.instanceId;
+    return own !== undefined && one.instanceId === own.instanceId && (one.askedUs ?? one.atUs) > own.atUs;
   };
   return assignments.find((one) => {
     const isInBetween = one.atUs < lastSentUs && one.atUs > sinceUs && isAfter(one, own);

@@ -25,6 +25,8 @@ export interface Assignment {
   /** Its `group.instance.id`; null for a dynamic member. */
   readonly instanceId: string | null;
   readonly generation: number;
+  /** When it asked to join, in the classic protocol: it may hear of the answer late, when its place is another's. */
+  readonly askedUs?: number;
   readonly atUs: number;
   readonly partitions: readonly number[];
 }
@@ -33,6 +35,8 @@ export interface Assignment {
 export interface Proof {
   readonly member: number;
   readonly sentUs: number;
+  /** The generation that it named; in the classic protocol only. */
+  readonly generation?: number;
 }
 
 /** An offset that a client asked to be stored: a member, or somebody who is none, as operators are. */

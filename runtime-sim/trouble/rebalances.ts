@@ -1,13 +1,15 @@
 /**
- * A date that is set forwards just while a group makes a generation: what grows old by the date, as committed offsets
- * do, is suddenly older, in a moment that is over in less than a second.
+ * A date that is set forwards just while a group makes a generation, or is about to lose its last members: what grows
+ * old by the date, as committed offsets do, is suddenly older, in a moment that is soon over.
  */
+
+import type { ClassicGroup } from '../../core/group/classic-group.ts';
 import type { Actor } from '../actor.ts';
-import { setWallSkew } from '../clock.ts';
-import { between, chance, SITE } from '../dice.ts';
+import { monotonicMs, setWallSkew } from '../clock.ts';
+import { between, chance, pick, SITE } from '../dice.ts';
 import { nodeOf } from '../nodes.ts';
 import { tellLine, type World } from '../world.ts';
-import type { Troubles } from './troubles.ts';
+import type { GroupMoment, Troubles } from './troubles.ts';
 
 /** A node's date is wrong by at most this: honest clients' timestamps may be off by an hour. */
 export const WALL_SKEW_MAX_MS = 1_700_000;
@@ -18,34 +20,49 @@ const JUMP_MS_MIN = 61_000;
 /** Keys its dice; no node has this number. */
 const REBALANCE = 3_200;
 
-/** Whether this change of a date waits for a rebalance: half of them where there are groups. */
+/** What a date waits for: each as often as it is named. */
+const MOMENTS: readonly GroupMoment[] = ['gathering', 'gathering', 'rebalancing', 'silent', 'silent'];
+
+/** Whether this change of a date waits for a moment of a group: half of them where there are groups. */
 export function awaitRebalance({ dice }: World, troubles: Troubles): boolean {
   if (troubles.plan.groups.length === 0 || !chance(dice, SITE.clock, REBALANCE, 500_000)) return false;
-  troubles.awaitsRebalance = chance(dice, SITE.clock, REBALANCE, 600_000) ? 'gathering' : 'any';
+  troubles.awaitedGroups.add(pick(dice, SITE.clock, REBALANCE, MOMENTS));
   return true;
 }
 
-/** A node has taken a step: is one of its groups making the generation that is waited for? */
+/** A node has taken a step: is one of its groups where a date waits for it to be? */
 export function springRebalance(world: World, troubles: Troubles, actor: Actor): void {
-  const { awaitsRebalance } = troubles;
-  if (awaitsRebalance === null || troubles.isHealed || !isRebalancing(actor, awaitsRebalance === 'gathering')) return;
+  const { awaitedGroups } = troubles;
+  if (awaitedGroups.size === 0 || troubles.isHealed) return;
+  const moment = momentOf(world, troubles, actor);
+  if (moment === null) return;
   const { clock } = actor;
-  troubles.awaitsRebalance = null;
+  awaitedGroups.delete(moment);
   const roomMs = WALL_SKEW_MAX_MS - clock.wallSkewMs;
   if (roomMs < JUMP_MS_MIN) return;
   setWallSkew(clock, clock.wallSkewMs + between(world.dice, SITE.clock, REBALANCE, JUMP_MS_MIN, roomMs));
-  tellLine(world, actor.name, 'finds its date set forwards in a rebalance');
-  world.env.reached('sim.group.dated_in_rebalance');
+  tellLine(world, actor.name, `finds its date set forwards, with a group ${moment}`);
+  world.env.reached(moment === 'silent' ? 'sim.group.dated_in_silence' : 'sim.group.dated_in_rebalance');
   troubles.struck.set('clockJump', (troubles.struck.get('clockJump') ?? 0) + 1);
 }
 
-function isRebalancing(actor: Actor, mustGather: boolean): boolean {
+/** A moment that is waited for, and that a group of the node is at; null for none. */
+function momentOf({ nowUs }: World, { awaitedGroups }: Troubles, actor: Actor): GroupMoment | null {
+  const nowMs = monotonicMs(actor.clock, nowUs);
   for (const { stage, coordinator } of nodeOf(actor)?.groups.hosts ?? []) {
     if (stage !== 'active') continue;
     for (const group of coordinator.state?.groups.values() ?? []) {
-      if (group.kind !== 'classic' || group.state !== 'PreparingRebalance') continue;
-      if (!mustGather || group.gathering !== null) return true;
+      if (group.kind !== 'classic') continue;
+      for (const moment of awaitedGroups) if (isAt(group, moment, nowMs)) return moment;
     }
   }
-  return false;
+  return null;
+}
+
+function isAt(group: ClassicGroup, moment: GroupMoment, nowMs: number): boolean {
+  if (moment === 'silent') {
+    if (group.state !== 'Stable') return false;
+    return [...group.members.values()].every((one) => one.sessionDeadlineMs - nowMs < one.sessionTimeoutMs / 2);
+  }
+  return group.state === 'PreparingRebalance' && (moment === 'rebalancing' || group.gathering !== null);
 }

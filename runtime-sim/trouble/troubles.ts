@@ -23,6 +23,12 @@ export type Ending =
 /** What a member of the quorum may just have begun in an election. */
 export type ElectionStage = 'asks' | 'stands' | 'leads';
 
+/**
+ * A moment of a group in which a date matters: it makes a generation, or its first one; or nobody in it has been heard
+ * for long, so that it will soon be empty.
+ */
+export type GroupMoment = 'rebalancing' | 'gathering' | 'silent';
+
 /** The troubles of one run. */
 export interface Troubles {
   readonly plan: Plan;
@@ -35,8 +41,8 @@ export interface Troubles {
   rareSteps: number;
   /** What a member of the quorum is waited for to do in an election; null while nobody is. */
   awaited: ElectionStage | null;
-  /** A date waits for a group that makes a generation; null while none does. */
-  awaitsRebalance: 'gathering' | 'any' | null;
+  /** What dates wait for groups to be at. */
+  readonly awaitedGroups: Set<GroupMoment>;
   /** Nothing strikes any more. */
   isHealed: boolean;
   /** By the number that stands in the queue. */

@@ -195,7 +195,7 @@ function cause(state: Consuming, env: Env): void {
       break;
     case 1:
       reached('sim.consumer.frozen');
-      state.frozenUntilMs = env.nowMs + jitter(dice, options.frozenMsMax);
+      state.frozenUntilMs = env.nowMs + frozenMs(state);
       break;
     case 2:
       state.isZombie = true;
@@ -214,6 +214,16 @@ function cause(state: Consuming, env: Env): void {
       state.isBack = 'anew';
       state.backAtMs = env.nowMs + CLOSE_MS + jitter(dice, 3_000);
   }
+}
+
+/** Half of the time longer than others wait for it in a rebalance, and shorter than its session, where that may be. */
+function frozenMs(state: Consuming): number {
+  const { dice, options } = state;
+  const waitedMs = options.consumer.maxPollIntervalMs ?? 0;
+  const missingMs = sessionMsOf(state) - waitedMs;
+  return missingMs > 0 && jitter(dice, 2) === 0
+    ? waitedMs + jitter(dice, missingMs)
+    : jitter(dice, options.frozenMsMax);
 }
 
 function comeBack(state: Consuming, env: Env): void {

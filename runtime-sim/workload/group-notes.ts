@@ -34,6 +34,9 @@ export interface MemberNotes {
   heartbeatUs: number;
   /** When the last one that the coordinator has answered was sent; -1 for none, and in the classic protocol. */
   answeredUs: number;
+  /** The last JoinGroup of a classic member, and when it was sent; 0 for none. */
+  join: number;
+  joinUs: number;
   /** When a classic member was last heard by its coordinator, on its own clock. */
   heardMs: number;
 }
@@ -42,7 +45,7 @@ export interface MemberNotes {
 export function beginMember(observer: Observer, group: GroupHistory, instanceId: string | null): MemberNotes {
   group.members += 1;
   if (instanceId !== null) group.lives.set(instanceId, (group.lives.get(instanceId) ?? 0) + 1);
-  const common = { heartbeat: 0, heartbeatUs: 0, answeredUs: -1, heardMs: 0 };
+  const common = { heartbeat: 0, heartbeatUs: 0, answeredUs: -1, join: 0, joinUs: 0, heardMs: 0 };
   return { observer, group, member: group.members, holdings: new Map(), open: [], ...common };
 }
 
@@ -74,7 +77,7 @@ function indexesOf(observer: Observer, topics: readonly TopicPartitions[]): numb
 /** It was told what it owns from now on, beside what it does. */
 export function noteAssigned(
   notes: MemberNotes,
-  { options }: Consumer,
+  { options, grouped }: Consumer,
   generation: number,
   topics: readonly TopicPartitions[],
 ): void {
@@ -87,7 +90,8 @@ export function noteAssigned(
     group.holdings.push({ member, partition, fromUs: nowUs, askedUs, toUs: Number.POSITIVE_INFINITY });
   }
   const { instanceId = null } = options;
-  group.assignments.push({ member, instanceId, generation, atUs: nowUs, partitions: [...holdings.keys()] });
+  const asked = grouped?.member.protocol === 'classic' ? { askedUs: notes.joinUs } : {};
+  group.assignments.push({ member, instanceId, generation, ...asked, atUs: nowUs, partitions: [...holdings.keys()] });
 }
 
 /** It was told to give these up, or that they are lost; `isCommitted`: what it was handed of them is committed. */
@@ -169,18 +173,22 @@ function noteConsumerHeartbeat(notes: MemberNotes, { call, failures, epoch, isOu
  * yet.
  */
 function noteClassicHeartbeat(notes: MemberNotes, member: ClassicMember, hasCoordinator: boolean): void {
-  const { heartbeat, heartbeatGeneration, generation, heardMs, isOusted, phase } = member;
+  const { heartbeat, heartbeatGeneration, generation, heardMs, isOusted, phase, call } = member;
+  if (phase === 'joining' && call !== notes.join) {
+    notes.join = call;
+    notes.joinUs = notes.observer.time.nowUs;
+  }
   const isHeard = heardMs > notes.heardMs;
   notes.heardMs = heardMs;
   if (heartbeat === notes.heartbeat) return;
   const isOurs = heartbeatGeneration === generation && generation >= 0 && !isOusted && phase !== 'failed';
-  if (notes.heartbeat !== 0 && isHeard && isOurs && hasCoordinator) prove(notes);
+  if (notes.heartbeat !== 0 && isHeard && isOurs && hasCoordinator) prove(notes, generation);
   notes.heartbeat = heartbeat;
   notes.heartbeatUs = notes.observer.time.nowUs;
 }
 
-function prove({ group, member, heartbeatUs }: MemberNotes): void {
-  group.proofs.push({ member, sentUs: heartbeatUs });
+function prove({ group, member, heartbeatUs }: MemberNotes, generation?: number): void {
+  group.proofs.push({ member, sentUs: heartbeatUs, ...(generation === undefined ? {} : { generation }) });
 }
 
 /** A commit has its outcome. Those that the consumer made by itself come without their ticket, in their order. */

@@ -147,6 +147,19 @@ describe('two processes of one instance', () => {
     expect(found(history)).toEqual([]);
     commit(group, 2, 210);
     expect(found(history)).toEqual(['zombie-commit']);
+    // The second asked before the first was told, and has only heard late of a place that it had lost.
+    for (const one of group.assignments) Object.assign(one, { askedUs: one.atUs - 110 });
+    expect(found(history)).toEqual([]);
+  });
+});
+
+describe('a heartbeat', () => {
+  it('of an earlier generation is not answered well', () => {
+    const { history, group } = sound();
+    group.proofs.push({ member: 1, generation: 1, sentUs: 205 }, { member: 2, generation: 2, sentUs: 260 });
+    expect(found(history)).toEqual([]);
+    group.proofs.push({ member: 1, generation: 1, sentUs: 220 });
+    expect(found(history)).toEqual(['zombie-heard']);
   });
 });
 
