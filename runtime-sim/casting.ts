@@ -2,6 +2,7 @@
  * Who takes part in a run beside the nodes: its producers, administrators and readers, as the plan has drawn them, and
  * the partitions that they use. Each client knows all nodes from the start, in an order of its own.
  */
+import { OFFSETS_TOPIC } from '../core/broker/groups/names.ts';
 import type { Address } from '../core/channel/channel.ts';
 import type { AdminRequest } from '../core/client/admin-calls.ts';
 import { silenceMs } from '../core/client/cluster.ts';
@@ -160,20 +161,37 @@ export function addRepeater(world: World, observer: Observer, plan: Plan, fromUs
   startAt(world, addActor(world, 'between', 'client', REPEATING, options), fromUs + 50_000);
 }
 
-/** Adds one who moves partitions, if the plan has any. */
-export function addMover(world: World, observer: Observer, plan: Plan, fromUs: number): void {
-  const { moveEveryMs, cluster, partitions } = plan;
-  if (moveEveryMs === null) return;
+/** Adds those who move partitions, if the plan has any. */
+export function addMovers(world: World, observer: Observer, plan: Plan, fromUs: number): void {
+  const { moveEveryMs, moveGroupsEveryMs, partitions, settings } = plan;
+  const atUs = fromUs + 60_000;
+  const constant = { constant: TOPIC, partitions, isSole: false };
+  if (moveEveryMs !== null) addMover(world, observer, plan, 'mover', moveEveryMs, constant, atUs);
+  if (moveGroupsEveryMs === null) return;
+  const count = Number(new Map(settings).get('offsets.topic.num.partitions'));
+  const ofGroups = { constant: OFFSETS_TOPIC, partitions: count, isSole: true };
+  addMover(world, observer, plan, 'mover-of-groups', moveGroupsEveryMs, ofGroups, atUs);
+}
+
+function addMover(
+  world: World,
+  observer: Observer,
+  plan: Plan,
+  name: string,
+  everyMs: number,
+  what: Pick<MovingOptions, 'constant' | 'partitions' | 'isSole'>,
+  atUs: number,
+): void {
+  const { cluster } = plan;
   const options: MovingOptions = {
     observer,
-    constant: TOPIC,
-    partitions,
+    ...what,
     nodes: cluster.nodes,
     replicas: cluster.replicas,
     replicasMin: cluster.inSyncMin,
-    everyMs: moveEveryMs,
+    everyMs,
     admin: {
-      clientId: 'mover',
+      clientId: name,
       bootstrap: bootstrapOf(plan, 2),
       requestTimeoutMs: REQUEST_TIMEOUT_MS,
       timeoutMs: ADMIN_TIMEOUT_MS,
@@ -181,7 +199,7 @@ export function addMover(world: World, observer: Observer, plan: Plan, fromUs: n
       retryBackoffMs: RETRY_BACKOFF_MS,
     },
   };
-  startAt(world, addActor(world, 'mover', 'client', MOVING, options), fromUs + 60_000);
+  startAt(world, addActor(world, name, 'client', MOVING, options), atUs);
 }
 
 /** Adds those who change the voters, if the plan has any. */

@@ -3,8 +3,10 @@
  * seen it. Looks at what is live after steps of the nodes, and changes nothing. What begins and ends within one step is
  * not seen, nor what a coordinator finds when it has loaded: each is known from its own beginning.
  */
+import { OFFSETS_TOPIC } from '../core/broker/groups/names.ts';
 import type { Node } from '../core/broker/node.ts';
 import type { Group } from '../core/group/state.ts';
+import { topicByName } from '../core/metadata/image.ts';
 
 /** What was seen last of one group. */
 interface GroupNote {
@@ -18,10 +20,18 @@ interface GroupNote {
   readonly meanings: string;
 }
 
+/** Who began to serve the groups of a partition last. */
+interface Latest {
+  readonly nodeId: number;
+  readonly coordinator: object;
+  /** The one before has no replica any more. */
+  readonly isReassigned: boolean;
+}
+
 /** What was seen last. Plain data. */
 export interface GroupNotes {
-  /** The node that became the coordinator of each partition of the topic of groups last. */
-  readonly nodes: Map<number, number>;
+  /** Who became the coordinator of each partition of the topic of groups last. */
+  readonly latest: Map<number, Latest>;
   /** By coordinator and id of the group. */
   readonly groups: Map<object, Map<string, GroupNote>>;
 }
@@ -31,11 +41,12 @@ const REMEMBERED_MAX = 100;
 
 /** Nothing was seen. */
 export function createGroupNotes(): GroupNotes {
-  return { nodes: new Map(), groups: new Map() };
+  return { latest: new Map(), groups: new Map() };
 }
 
 /** Looks at the coordinators of a node after a step of it. */
-export function noteGroups(notes: GroupNotes, { groups, nodeId }: Node, reached: (mark: string) => void): void {
+export function noteGroups(notes: GroupNotes, node: Node, reached: (mark: string) => void): void {
+  const { groups } = node;
   for (const { stage, coordinator, partition } of groups.hosts) {
     const { state } = coordinator;
     if (stage !== 'active' || state === null) continue;
@@ -45,8 +56,12 @@ export function noteGroups(notes: GroupNotes, { groups, nodeId }: Node, reached:
       notes.groups.set(coordinator, known);
       const [oldest] = notes.groups.keys();
       if (notes.groups.size > REMEMBERED_MAX && oldest !== undefined) notes.groups.delete(oldest);
-      noteBeginning(notes, partition.index, nodeId, state.groups.size, state.offsets.size, reached);
+      noteBeginning(notes, node, partition.index, coordinator, reached);
+      if (state.groups.size > 0) reached('sim.group.loaded');
+      if (state.offsets.size > 0) reached('sim.group.offsets_loaded');
     }
+    const latest = notes.latest.get(partition.index);
+    if (latest?.isReassigned && latest.coordinator !== coordinator) reached('sim.group.reassigned_unheard');
     for (const group of state.groups.values()) {
       const before = known.get(group.groupId);
       if (before !== undefined && isSameGroup(before, group)) continue;
@@ -58,18 +73,19 @@ export function noteGroups(notes: GroupNotes, { groups, nodeId }: Node, reached:
 }
 
 function noteBeginning(
-  { nodes }: GroupNotes,
-  partition: number,
-  nodeId: number,
-  groupsCount: number,
-  offsetsCount: number,
+  { latest }: GroupNotes,
+  { nodeId, image }: Node,
+  index: number,
+  coordinator: object,
   reached: (mark: string) => void,
 ): void {
-  const before = nodes.get(partition);
-  nodes.set(partition, nodeId);
-  if (before !== undefined && before !== nodeId) reached('sim.group.moved');
-  if (groupsCount > 0) reached('sim.group.loaded');
-  if (offsetsCount > 0) reached('sim.group.offsets_loaded');
+  const before = latest.get(index);
+  const replicas = topicByName(image, OFFSETS_TOPIC)?.partitions[index]?.replicas ?? [];
+  const hasMoved = before !== undefined && before.nodeId !== nodeId;
+  const isReassigned = hasMoved && !replicas.includes(before.nodeId);
+  latest.set(index, { nodeId, coordinator, isReassigned });
+  if (hasMoved) reached('sim.group.moved');
+  if (isReassigned) reached('sim.group.reassigned');
 }
 
 /** Whether a look at few fields shows that nothing that is noted has changed. */

@@ -16,6 +16,7 @@ const ENTITY = {
   repeating: 750,
   repeatingBetween: 751,
   moving: 760,
+  movingGroups: 761,
   voting: 770,
   cluster: 800,
   directories: 801,
@@ -71,6 +72,8 @@ export function drawPlan(dice: Dice, scenario: Scenario, durationMs: number): Pl
         : drawn(dice, ENTITY.repeatingBetween, workload.repeatBetweenEveryMs),
     repeatEveryMs: workload.repeatEveryMs === undefined ? null : drawn(dice, ENTITY.repeating, workload.repeatEveryMs),
     moveEveryMs: workload.moveEveryMs === undefined ? null : drawn(dice, ENTITY.moving, workload.moveEveryMs),
+    moveGroupsEveryMs:
+      workload.moveGroupsEveryMs === undefined ? null : drawn(dice, ENTITY.movingGroups, workload.moveGroupsEveryMs),
     changeVotersEveryMs:
       workload.changeVotersEveryMs === undefined ? null : drawn(dice, ENTITY.voting, workload.changeVotersEveryMs),
     voterChangers: workload.changeVotersEveryMs === undefined ? 0 : pick(dice, SITE.plan, ENTITY.voting, [1, 1, 2, 3]),

@@ -17,7 +17,7 @@ import type { Actor } from './actor.ts';
 import { endBeyond } from './beyond.ts';
 import {
   addAdministrators,
-  addMover,
+  addMovers,
   addPreparer,
   addProducers,
   addReader,
@@ -144,7 +144,7 @@ export function addClients(world: World, observer: Observer, plan: Plan, fromUs:
     addReader(world, observer, plan, 2 + index, 'replay', fromUs + 40_000 + index * 200);
   }
   addRepeater(world, observer, plan, fromUs);
-  addMover(world, observer, plan, fromUs);
+  addMovers(world, observer, plan, fromUs);
   addVoterChangers(world, observer, plan, fromUs);
   addGroups(world, observer, plan, fromUs);
 }

@@ -144,6 +144,8 @@ export interface WorkloadRange {
   readonly repeatBetweenEveryMs?: Range;
   /** Between two requests of one who moves partitions, on average, ms; absent for nobody. */
   readonly moveEveryMs?: Range;
+  /** The same of one who moves the partitions of the topic of groups, and so their coordinators. */
+  readonly moveGroupsEveryMs?: Range;
   /** Between two changes of the voters by each who makes them, on average, ms; absent for nobody. */
   readonly changeVotersEveryMs?: Range;
   /** Groups of consumers; absent for none. */
@@ -312,6 +314,8 @@ export interface Plan {
   readonly repeatBetweenEveryMs: number | null;
   /** Between two moves of partitions, on average; null for none. */
   readonly moveEveryMs: number | null;
+  /** The same of those of the topic of groups. */
+  readonly moveGroupsEveryMs: number | null;
   /** Between two changes of the voters by one process, on average; null for none. */
   readonly changeVotersEveryMs: number | null;
   /** How many do so: the first takes voters out too, the others only add some. */

@@ -120,6 +120,9 @@ export const RARE_MARKS: readonly string[] = [
   'sim.election.slow.stands',
   'sim.election.slow.leads',
   'raft.voter.too_early',
+  // An operator moved a coordinator away, which went on for a while in which it had not heard of that.
+  'sim.group.reassigned',
+  'sim.group.reassigned_unheard',
   // Zombies are fenced, in heartbeats and in commits.
   'member.fenced',
   'member.unknownAtHeartbeat',

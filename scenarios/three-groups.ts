@@ -24,6 +24,7 @@ export const THREE_GROUPS: Scenario = {
     everyMs: [100, 300],
     administration: FICKLE_TOPICS,
     groups: SOME_GROUPS,
+    moveGroupsEveryMs: [1_000, 5_000],
   },
   settings: [...SMALL_FILES, ...SMALL_LAGS, ...QUICK_GROUPS, ...QUICK_SESSIONS],
   troubles: [

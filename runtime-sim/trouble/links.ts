@@ -2,7 +2,8 @@
  * Troubles between nodes: what each family does when its moment comes.
  *
  * pairCut: silence between two nodes, both ways or one; both are heard by the others. isolation: one node hears none of
- * the others, or none hears it, or both; sometimes so with clients too. keyCut: requests of one API do not get from a
+ * the others, or none hears it, or both; sometimes so with clients too, or
+ * with some of those of a coordinator. keyCut: requests of one API do not get from a
  * node to the others, nor what follows them on their connections. answerCut: they do, and their answers do not. split:
  * nodes that are fewer than half hear each other and none of the rest, nor does any of the rest hear them; they are
  * heard again one after the other. clog: everything from one node to another takes its time, or both ways. narrow: few
@@ -40,9 +41,7 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
       cutOff(world, from, [pick(dice, SITE.pairs, 3, others)], directions);
       break;
     case 'isolation': {
-      const isFromAll = chance(dice, SITE.pairs, 3, 400_000);
-      const clients = isFromAll ? world.actors.filter(({ role }) => role === 'client').map(({ actor }) => actor) : [];
-      cutOff(world, from, [...others, ...clients], directions);
+      cutOff(world, from, [...others, ...clientsCut(world, on)], directions);
       break;
     }
     case 'keyCut':
@@ -78,6 +77,15 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
   const us = around(dice, SITE.pairs, 6, pick(dice, SITE.pairs, 6, LASTS_US));
   endLater(world, troubles, { kind: 'links', directions }, us);
   return true;
+}
+
+/** The clients that do not reach a node either: none or all; of a coordinator some, who find the next one soon. */
+function clientsCut({ dice, actors }: World, on: Target): number[] {
+  const areAll = chance(dice, SITE.pairs, 3, 400_000);
+  const areSome = on === 'coordinator' && !areAll;
+  if (!areAll && !areSome) return [];
+  const clients = actors.filter(({ role }) => role === 'client').map(({ actor }) => actor);
+  return areAll ? clients : clients.filter(() => chance(dice, SITE.pairs, 3, 500_000));
 }
 
 /** Who goes together comes back one by one: the first has heard then of what the last still knows nothing of. */

@@ -1,7 +1,8 @@
 /**
  * A process that moves partitions: at drawn moments it asks for other replicas of one of them, more, fewer, elsewhere
  * or in another order, takes a move back, or bounds the rate at which replicas are copied. It knows neither where a
- * partition is nor whether a move is under way: whatever a cluster is asked, it must do or refuse.
+ * partition is nor whether a move is under way: whatever a cluster is asked, it must do or refuse. Another one does so
+ * with the partitions of the topic of groups alone, and gives their leads back: coordinators go elsewhere so.
  *
  * Asked to stop, it puts things in order, as an operator does: rates go, each partition of the constant topic is sent
  * to as many replicas as it should have, and it looks until it is told that nothing moves any more. A crash forgets
@@ -28,6 +29,8 @@ export interface MovingOptions {
   /** The topic that is always there, and how many partitions it has. */
   readonly constant: string;
   readonly partitions: number;
+  /** No other topic is touched, and no rates are set; but leads are given back to whom they are preferred at. */
+  readonly isSole: boolean;
   /** Brokers are numbered from 1. */
   readonly nodes: number;
   /** As many as a partition has when all is in order, and never fewer than `replicasMin`. */
@@ -88,7 +91,7 @@ function step(state: Moving, env: Env, input: Input, out: Outbox): void {
       state.nextMs = env.nowMs + jitter(state.dice, state.options.everyMs);
       break;
     case 'stop':
-      if (state.stage === 'working') enter(state, 'lifting', env.nowMs);
+      if (state.stage === 'working') enter(state, state.options.isSole ? 'placing' : 'lifting', env.nowMs);
       break;
     default:
   }
@@ -141,6 +144,11 @@ function work(state: Moving, env: Env): void {
   state.nextMs = env.nowMs + 1 + jitter(dice, 2 * options.everyMs);
   if (state.open.size >= OPEN_MAX) return;
   const die = jitter(dice, 100);
+  if (options.isSole && die < 14) {
+    const partition = jitter(dice, options.partitions);
+    ask(state, env, { kind: 'electLeader', topic: options.constant, partition, isUnclean: false });
+    return;
+  }
   if (die < 8) {
     bound(state, env, { rate: RATE_VALUES[jitter(dice, RATE_VALUES.length)] ?? null, isListed: true });
     return;
@@ -161,8 +169,8 @@ function work(state: Moving, env: Env): void {
 
 /** A partition of the constant topic as a rule, sometimes one of those that come and go. */
 function drawPartition({ options, dice }: Moving): readonly [topic: string, partition: number] {
-  const { observer, constant, partitions } = options;
-  const coming = [...observer.board];
+  const { observer, constant, partitions, isSole } = options;
+  const coming = isSole ? [] : [...observer.board];
   const [topic, known] = coming[jitter(dice, 4 * coming.length)] ?? [constant, { partitions }];
   return [topic, jitter(dice, Math.max(1, known.partitions))];
 }

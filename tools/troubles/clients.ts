@@ -110,6 +110,7 @@ export function startMoving(
     observer,
     constant: topic.name,
     partitions: topic.partitions,
+    isSole: false,
     nodes: topic.replicas,
     replicas: topic.replicas,
     replicasMin: topic.replicas - 1,
