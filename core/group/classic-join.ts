@@ -35,6 +35,7 @@ import {
   newGroupRecord,
   owesPartitions,
   renamedRecord,
+  sharesWhatThereIs,
   topicsOf,
 } from './classic-written.ts';
 import { consumerTombstones, joinConsumerGroup } from './consumer.ts';
@@ -266,6 +267,7 @@ function replaceStatic(
   const formerLeaderId = group.leaderId;
   const isOwing = owesPartitions(group, former);
   const formerTopics = topicsOf(group, former);
+  const isWatched = formerLeaderId !== formerId || sharesWhatThereIs(group, work.image);
   const member = takePlace(work, group, former, memberId);
   touch(state, work, group, member);
   renew(work, group, member, join);
@@ -273,7 +275,7 @@ function replaceStatic(
   if (group.state === 'PreparingRebalance') {
     work.records.push(...renamed);
     completeIfAllJoined(state, work, group);
-  } else if (isGoneOnWith(state, group) && !isOwing && isSameSet(formerTopics, topicsOf(group, member))) {
+  } else if (isWatched && isGoneOnWith(state, group) && !isOwing && isSameSet(formerTopics, topicsOf(group, member))) {
     work.records.push(generationRecord(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES));
     const isLeader = group.leaderId === memberId;
     const canSkip = join.call.apiVersion >= SKIP_SINCE;
@@ -285,7 +287,8 @@ function replaceStatic(
   } else {
     // The leader may have been told of the former member: its assignment would miss the new one. And what the former
     // member had yet to give up would stay without an owner: the new one does not know that it is to join again. So
-    // would topics that only the new one reads, as one that chooses by a pattern may.
+    // would topics that only the new one reads, as one that chooses by a pattern may, and what has come while no
+    // process led.
     work.records.push(...renamed);
     prepareRebalance(state, work, group);
   }

@@ -6,6 +6,7 @@
  */
 import { Reader } from '../lib/cursor.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
+import { type MetadataImage, topicByName } from '../metadata/image.ts';
 import { CONSUMER_PROTOCOL_TYPE, decodeAssignment, decodeSubscription } from '../protocol/consumer-protocol.ts';
 import type { GroupRecord } from '../protocol/group-records.ts';
 import type { GroupMetadataValue } from '../protocol/groups/classic.ts';
@@ -169,6 +170,31 @@ export function owesPartitions(group: ClassicGroup, member: ClassicMember): bool
     if (error instanceof ProtocolError) return false;
     throw error;
   }
+}
+
+/**
+ * Whether a generation shares out what there is of the topics that its members read: every partition, and no other. A
+ * static leader that comes back does not see what was shared out, and is not to do it anew (KIP-814): what came or went
+ * while it was away would have no reader, or one that waits for nothing. True of what is not understood.
+ */
+export function sharesWhatThereIs(group: ClassicGroup, image: MetadataImage): boolean {
+  const topics = subscribedTopicsOf(group);
+  if (topics === null) return true;
+  let left = 0;
+  for (const topic of topics) left += topicByName(image, topic)?.partitions.length ?? 0;
+  try {
+    for (const { assignment } of group.members.values()) {
+      for (const { topic, partitions } of decodeAssignment(assignment).assignedPartitions) {
+        const count = topicByName(image, topic)?.partitions.length ?? 0;
+        if (!topics.has(topic) || partitions.some((partition) => partition >= count)) return false;
+        left -= partitions.length;
+      }
+    }
+  } catch (error) {
+    if (error instanceof ProtocolError) return true;
+    throw error;
+  }
+  return left === 0;
 }
 
 /** What a member can do, each protocol once, as it named it first; the bytes are not a view of more. */

@@ -78,6 +78,27 @@ describe('a static member', () => {
     expect(textOf(answered(sync(coordinator, generation, back.memberId)).assignment)).toBe('a0');
   });
 
+  it.each([
+    ['a partition that nobody was given', [0, 1], true],
+    ['all that there is in the assignment', [0, 1, 2], false],
+    ['a partition in the assignment that is no more', [0, 1, 2, 3], true],
+  ])('that led and comes back has the others join again where there is %s', (_, partitions, isAnew) => {
+    const coordinator = createCoordinator();
+    const protocols = [{ name: 'range', metadata: subscriptionOf(['orders']) }];
+    const joining = ['i0', 'i1'].map((groupInstanceId) => join(coordinator, { groupInstanceId, protocols }));
+    for (const one of joining) awaited(coordinator, one);
+    const ids = joining.map((one) => answered(one).memberId);
+    const leaderId = answered(joining[0] as (typeof joining)[0]).leader;
+    const assignments = ids.map((memberId, i) => {
+      const assignedPartitions = [{ topic: 'orders', partitions: i === 0 ? partitions : [] }];
+      return { memberId, assignment: encodeAssignment({ assignedPartitions }) };
+    });
+    sync(coordinator, 1, leaderId, [], { assignments });
+    const back = join(coordinator, { groupInstanceId: `i${ids.indexOf(leaderId)}`, protocols });
+    expect(back.response === null).toBe(isAnew);
+    expect(stateOf(coordinator)).toBe(isAnew ? 'PreparingRebalance' : 'Stable');
+  });
+
   it('that led and comes back with an old version does not hear that it leads', () => {
     const coordinator = createCoordinator();
     const { ids, generation } = settleStatic(coordinator);
