@@ -306,8 +306,8 @@ const NEVER = new Set(['phantom', 'worker-died', 'endless']);
  * owns it in a group, and how far that has come, is in another log.
  */
 const NOT_OF_A_DISK = new Set([
-  ...['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered'],
-  ...['two-owners', 'zombie-commit', 'zombie-heard', 'offset-regression', 'group-late-delivery'],
+  ...['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered', 'group-late-delivery'],
+  ...['two-owners', 'zombie-commit', 'zombie-heard', 'generation-regression', 'offset-regression'],
 ]);
 
 /** Where a violation was found: in the log of a partition, in what the quorum keeps, or in a node. */

@@ -27,11 +27,12 @@ const GENERATIONS_MORE = 3;
 
 type Found = Complaint[];
 
-/** Promise 5. A partition has one owner: in a generation, where the protocol has them, and at a time. */
+/** Promise 5. A partition has one owner: in a generation, of which each comes once, and at a time. */
 export function findTwoOwners({ history }: GroupFacts): Found {
   const found: Found = [];
   for (const group of history.groups) {
     if (group.kind === 'classic') findTwoInGeneration(history, group, found);
+    if (group.kind === 'classic') findGenerationsBack(group, found);
     if (group.kind !== 'simple') findTwoAtOnce(history, group, found);
   }
   return found;
@@ -57,6 +58,21 @@ function findTwoInGeneration(history: History, { groupId, assignments, endsUs }:
       const what = `${partitionText(history, partition)} in generation ${generation}`;
       report(found, 'two-owners', 5, partition, `${who} both owned ${what}`);
     }
+  }
+}
+
+/**
+ * Whoever asks to join after somebody has heard of a generation comes into that one or a later one, as long as the
+ * group lasts: by its number those are told who have missed something.
+ */
+function findGenerationsBack({ groupId, assignments, endsUs }: GroupHistory, found: Found): void {
+  for (const { member, generation, askedUs = -1, atUs } of assignments) {
+    const isAhead = (other: Assignment): boolean => other.generation > generation && other.atUs < askedUs;
+    const last = assignments.findLast((other) => isAhead(other));
+    if (last === undefined || endsUs.some((us) => us > (last.askedUs ?? last.atUs) && us < atUs)) continue;
+    const later = `after member ${last.member} had come into ${last.generation}`;
+    const sentence = `member ${member} of ${groupId} asked to join ${later}, and came into generation ${generation}`;
+    report(found, 'generation-regression', 5, -1, sentence);
   }
 }
 

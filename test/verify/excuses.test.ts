@@ -146,7 +146,7 @@ test('with the quorum everything is excused, but for a value that nobody sent', 
 test('damaged replicas excuse neither a second leader nor owner, nor what was read too early', () => {
   const excuses = woundedOn(1, 2, 3);
   const ofLeaders = ['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered', 'phantom'];
-  const ofGroups = ['two-owners', 'zombie-commit', 'zombie-heard', 'offset-regression', 'group-late-delivery'];
+  const ofGroups = ['two-owners', 'zombie-commit', 'zombie-heard', 'generation-regression', 'offset-regression'];
   for (const checker of [...ofLeaders, ...ofGroups]) {
     expect(excuseFor(excuses, { checker, log: LOG, node: -1 })).toBeNull();
   }

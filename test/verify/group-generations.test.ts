@@ -1,0 +1,44 @@
+/** The generations of a classic group are counted on as long as it lasts. */
+import { expect, test } from 'vitest';
+import { judge } from '../../core/verify/checkers.ts';
+import { createGroupHistory, type GroupHistory } from '../../core/verify/group-history.ts';
+import { createHistory, type History } from '../../core/verify/history.ts';
+
+function scene(kind: GroupHistory['kind'] = 'classic'): { history: History; group: GroupHistory } {
+  const history = createHistory([{ topic: 't', partition: 0 }]);
+  const group = createGroupHistory('g', kind);
+  history.groups.push(group);
+  return { history, group };
+}
+
+function join(group: GroupHistory, member: number, generation: number, askedUs: number, atUs: number): void {
+  group.assignments.push({ member, instanceId: null, generation, askedUs, atUs, partitions: [] });
+}
+
+function found({ history }: { history: History }): string[] {
+  return judge(history).violations.map(({ checker }) => checker);
+}
+
+test('whoever joins after a generation comes into that one or a later one', () => {
+  const one = scene();
+  join(one.group, 1, 5, 10, 20);
+  join(one.group, 2, 5, 30, 40);
+  join(one.group, 3, 6, 50, 60);
+  // It asked before anybody had heard of the sixth.
+  join(one.group, 4, 5, 55, 90);
+  expect(found(one)).toEqual([]);
+  join(one.group, 5, 4, 100, 110);
+  expect(found(one)).toEqual(['generation-regression']);
+});
+
+test('a group that has ended begins to count anew, and one of both protocols is not judged by it', () => {
+  const ended = scene();
+  join(ended.group, 1, 5, 10, 20);
+  ended.group.endsUs.push(25);
+  join(ended.group, 2, 1, 30, 40);
+  expect(found(ended)).toEqual([]);
+  const both = scene('both');
+  join(both.group, 1, 5, 10, 20);
+  join(both.group, 2, 1, 30, 40);
+  expect(found(both)).toEqual([]);
+});
