@@ -2,12 +2,11 @@
  * Troubles between nodes: what each family does when its moment comes.
  *
  * pairCut: silence between two nodes, both ways or one; both are heard by the others. isolation: one node hears none of
- * the others, or none hears it, or both; sometimes so with clients too, or
- * with some of those of a coordinator. keyCut: requests of one API do not get from a
- * node to the others, nor what follows them on their connections. answerCut: they do, and their answers do not. split:
- * nodes that are fewer than half hear each other and none of the rest, nor does any of the rest hear them; they are
- * heard again one after the other. clog: everything from one node to another takes its time, or both ways. narrow: few
- * bytes get through in a second on each connection from one node to another.
+ * the others, or none hears it, or both; sometimes so with clients too, or with some of those of a coordinator. keyCut:
+ * requests of one API do not get from a node to the others, nor what follows them on their connections. answerCut: they
+ * do, and their answers do not. split: nodes that are fewer than half hear each other and none of the rest, nor does
+ * any of the rest hear them; they are heard again one after the other. clog: everything from one node to another takes
+ * its time, or both ways. narrow: few bytes get through in a second on each connection from one node to another.
  */
 import { around, below, chance, pick, SITE } from '../dice.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
