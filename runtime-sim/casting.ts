@@ -165,31 +165,26 @@ export function addRepeater(world: World, observer: Observer, plan: Plan, fromUs
 export function addMovers(world: World, observer: Observer, plan: Plan, fromUs: number): void {
   const { moveEveryMs, moveGroupsEveryMs, partitions, settings } = plan;
   const atUs = fromUs + 60_000;
-  const constant = { constant: TOPIC, partitions, isSole: false };
-  if (moveEveryMs !== null) addMover(world, observer, plan, 'mover', moveEveryMs, constant, atUs);
+  const add = (name: string, what: Moved): void => {
+    startAt(world, addActor(world, name, 'client', MOVING, movingOptions(observer, plan, name, what)), atUs);
+  };
+  if (moveEveryMs !== null) add('mover', { everyMs: moveEveryMs, constant: TOPIC, partitions, isSole: false });
   if (moveGroupsEveryMs === null) return;
   const count = Number(new Map(settings).get('offsets.topic.num.partitions'));
-  const ofGroups = { constant: OFFSETS_TOPIC, partitions: count, isSole: true };
-  addMover(world, observer, plan, 'mover-of-groups', moveGroupsEveryMs, ofGroups, atUs);
+  add('mover-of-groups', { everyMs: moveGroupsEveryMs, constant: OFFSETS_TOPIC, partitions: count, isSole: true });
 }
 
-function addMover(
-  world: World,
-  observer: Observer,
-  plan: Plan,
-  name: string,
-  everyMs: number,
-  what: Pick<MovingOptions, 'constant' | 'partitions' | 'isSole'>,
-  atUs: number,
-): void {
+/** What one who moves partitions moves, and how often. */
+type Moved = Pick<MovingOptions, 'everyMs' | 'constant' | 'partitions' | 'isSole'>;
+
+function movingOptions(observer: Observer, plan: Plan, name: string, what: Moved): MovingOptions {
   const { cluster } = plan;
-  const options: MovingOptions = {
+  return {
     observer,
     ...what,
     nodes: cluster.nodes,
     replicas: cluster.replicas,
     replicasMin: cluster.inSyncMin,
-    everyMs,
     admin: {
       clientId: name,
       bootstrap: bootstrapOf(plan, 2),
@@ -199,7 +194,6 @@ function addMover(
       retryBackoffMs: RETRY_BACKOFF_MS,
     },
   };
-  startAt(world, addActor(world, name, 'client', MOVING, options), atUs);
 }
 
 /** Adds those who change the voters, if the plan has any. */

@@ -267,7 +267,7 @@ function replaceStatic(
   const formerLeaderId = group.leaderId;
   const isOwing = owesPartitions(group, former);
   const formerTopics = topicsOf(group, former);
-  const isWatched = formerLeaderId !== formerId || sharesWhatThereIs(group, work.image);
+  const isShared = formerLeaderId !== formerId || sharesWhatThereIs(group, work.image);
   const member = takePlace(work, group, former, memberId);
   touch(state, work, group, member);
   renew(work, group, member, join);
@@ -275,7 +275,7 @@ function replaceStatic(
   if (group.state === 'PreparingRebalance') {
     work.records.push(...renamed);
     completeIfAllJoined(state, work, group);
-  } else if (isWatched && isGoneOnWith(state, group) && !isOwing && isSameSet(formerTopics, topicsOf(group, member))) {
+  } else if (isShared && isGoneOnWith(state, group) && !isOwing && isSameSet(formerTopics, topicsOf(group, member))) {
     work.records.push(generationRecord(group, (id) => group.members.get(id)?.assignment ?? NO_BYTES));
     const isLeader = group.leaderId === memberId;
     const canSkip = join.call.apiVersion >= SKIP_SINCE;

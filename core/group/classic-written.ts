@@ -172,6 +172,8 @@ export function owesPartitions(group: ClassicGroup, member: ClassicMember): bool
   }
 }
 
+const NO_PARTITIONS: ReadonlySet<number> = new Set();
+
 /**
  * Whether a generation shares out what there is of the topics that its members read: every partition, and no other. A
  * static leader that comes back does not see what was shared out, and is not to do it anew (KIP-814): what came or went
@@ -180,21 +182,24 @@ export function owesPartitions(group: ClassicGroup, member: ClassicMember): bool
 export function sharesWhatThereIs(group: ClassicGroup, image: MetadataImage): boolean {
   const topics = subscribedTopicsOf(group);
   if (topics === null) return true;
-  let left = 0;
-  for (const topic of topics) left += topicByName(image, topic)?.partitions.length ?? 0;
+  const shared = new Map<string, Set<number>>();
   try {
+    // Assignors of users may give one partition to several.
     for (const { assignment } of group.members.values()) {
       for (const { topic, partitions } of decodeAssignment(assignment).assignedPartitions) {
-        const count = topicByName(image, topic)?.partitions.length ?? 0;
-        if (!topics.has(topic) || partitions.some((partition) => partition >= count)) return false;
-        left -= partitions.length;
+        shared.set(topic, new Set([...(shared.get(topic) ?? []), ...partitions]));
       }
     }
   } catch (error) {
     if (error instanceof ProtocolError) return true;
     throw error;
   }
-  return left === 0;
+  // Those of a topic are numbered from 0: as many as there are, and none above.
+  return [...new Set([...topics, ...shared.keys()])].every((topic) => {
+    const count = topics.has(topic) ? (topicByName(image, topic)?.partitions.length ?? 0) : 0;
+    const given = shared.get(topic) ?? NO_PARTITIONS;
+    return given.size === count && [...given].every((partition) => partition < count);
+  });
 }
 
 /** What a member can do, each protocol once, as it named it first; the bytes are not a view of more. */

@@ -31,8 +31,10 @@ type Found = Complaint[];
 export function findTwoOwners({ history }: GroupFacts): Found {
   const found: Found = [];
   for (const group of history.groups) {
-    if (group.kind === 'classic') findTwoInGeneration(history, group, found);
-    if (group.kind === 'classic') findGenerationsBack(group, found);
+    if (group.kind === 'classic') {
+      findTwoInGeneration(history, group, found);
+      findGenerationsBack(group, found);
+    }
     if (group.kind !== 'simple') findTwoAtOnce(history, group, found);
   }
   return found;

@@ -39,10 +39,9 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
     case 'pairCut':
       cutOff(world, from, [pick(dice, SITE.pairs, 3, others)], directions);
       break;
-    case 'isolation': {
+    case 'isolation':
       cutOff(world, from, [...others, ...clientsCut(world, on)], directions);
       break;
-    }
     case 'keyCut':
     case 'answerCut':
       cutByKey(world, from, others, family === 'answerCut', directions);

@@ -81,6 +81,7 @@ describe('a static member', () => {
   it.each([
     ['a partition that nobody was given', [0, 1], true],
     ['all that there is in the assignment', [0, 1, 2], false],
+    ['a partition that was given out twice', [0, 1, 2, 2], false],
     ['a partition in the assignment that is no more', [0, 1, 2, 3], true],
   ])('that led and comes back has the others join again where there is %s', (_, partitions, isAnew) => {
     const coordinator = createCoordinator();
