@@ -9,6 +9,7 @@
  * put in place whole and only when it differs, so that a daemon may start while this runs.
  */
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -99,4 +100,11 @@ function place(folder: string, files: ReadonlyMap<string, string | Uint8Array>):
   for (const name of files.keys()) utimesSync(join(folder, name), now, now);
 }
 
+/** npm makes commands executable when it links them, and that once for a folder: what is built later is up to us. */
+function makeExecutable(): void {
+  const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { bin: Record<string, string> };
+  for (const path of Object.values(bin)) chmodSync(join(ROOT, path), 0o755);
+}
+
 for (const bundle of BUNDLES) await build(bundle);
+makeExecutable();
