@@ -30,7 +30,7 @@ export { openLog } from './opening.ts';
 export { type ReadRequest, readLog } from './read.ts';
 export { canRest, openRested, restBytesMax, writeRest } from './rest.ts';
 export { recoveryPoint } from './settle.ts';
-export { createLog, type DamagedRange, type Log, type LogOptions } from './state.ts';
+export { createLog, type DamagedRange, damageFrom, type Log, type LogOptions } from './state.ts';
 export { findTimestamp, maxTimestamp, type TimestampOutcome } from './timestamp.ts';
 export { deleteBelow, rollLog } from './trim.ts';
 export { keepTail, resetTo, truncateTo } from './truncate.ts';

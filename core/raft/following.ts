@@ -14,7 +14,7 @@
 import { backoffMs, throwDice } from '../channel/backoff.ts';
 import { assert } from '../lib/assert.ts';
 import { ProtocolError } from '../lib/protocol-error.ts';
-import { appendAsFollower, endOffsetForEpoch, truncateTo } from '../log/log.ts';
+import { appendAsFollower, damageFrom, endOffsetForEpoch, truncateTo } from '../log/log.ts';
 import { baseOffset as baseOffsetOf, batchSizeBytes, dataViewOf } from '../protocol/batch.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ResponseOf } from '../protocol/messages/index.ts';
@@ -24,6 +24,7 @@ import { askPeer } from './calls.ts';
 import { beginDownload, fetchPiece } from './download.ts';
 import { electionTimedOut } from './election.ts';
 import { fetchRequest, type LeaderNews, newsOf } from './messages.ts';
+import { damageText } from './opening-log.ts';
 import { tendOwnVoter } from './own-voter.ts';
 import type { CallOutcome, Follow } from './role-state.ts';
 import { electionPauseMs, fallBack, learnLeader, missedLeaderMs } from './roles.ts';
@@ -226,15 +227,20 @@ function cutLog(turn: Turn, follow: Follow, epoch: number, endOffset: number): v
   follow.isCutting = !truncateTo(log, env, target, out);
 }
 
-/** Nothing was cut, because the log cannot be read up to where it is to end: from `offset` on it is damaged. */
+/**
+ * Nothing was cut. `offset` begins the batch that the cut would have gone through, and it is cut there. Or what lies
+ * there cannot be read: that is never cut away, whatever is known here to be committed, because this voter may have
+ * said that it has it, and others may have counted on that.
+ */
 export function takeCutRefused({ raft, env, out, events }: Turn, offset: number): void {
   const { follow, log, highWatermark } = raft;
   if (follow === null || !follow.isCutting) return;
   env.reached('raft.follower.cut_refused');
-  if (offset < highWatermark) {
-    const what = `the metadata log in ${raft.folder} cannot be read from offset ${offset} on`;
-    failRaft(raft, `${what}, below what is committed, offset ${highWatermark}`, events);
+  const damage = damageFrom(log, offset);
+  if (damage !== null && damage.start <= offset) {
+    failRaft(raft, damageText(raft, offset), events);
   } else {
+    assert(offset >= highWatermark, 'what is committed ends with a batch');
     follow.isCutting = !truncateTo(log, env, offset, out);
   }
 }

@@ -277,8 +277,11 @@ describe('the high watermark', () => {
 });
 
 describe('a log that cannot be read up to where it is to be cut', () => {
-  function partedLeader(): { readonly cluster: Cluster; readonly leader: Member } {
-    const { cluster, leader, others } = settled();
+  const logOf = ({ disk }: Member) =>
+    [...disk.names].find(([path]) => path.endsWith('.log'))?.[1] as { bytes: Uint8Array };
+  const endOf = (member: Member): number => raftOf(member).log.end;
+
+  function fellBehind(cluster: Cluster, leader: Member, others: readonly Member[], damagedFrom: number): void {
     const ids = others.map(({ id }) => id);
     cut(cluster, [leader.id], ids);
     cut(cluster, ids, [leader.id]);
@@ -286,17 +289,31 @@ describe('a log that cannot be read up to where it is to be cut', () => {
     run(cluster, 4000);
     for (let waiter = 20; waiter < 24; waiter++) submit(cluster, leaderOf(cluster) as Member, waiter, [1]);
     run(cluster, 500);
-    const file = [...leader.disk.names].find(([path]) => path.endsWith('.log'))?.[1];
-    file?.bytes.fill(0);
+    logOf(leader).bytes.fill(0, damagedFrom);
     cluster.network.cuts.clear();
-    return { cluster, leader };
   }
 
-  it('ends its node where what is committed cannot be read: the voter does not wait for ever', () => {
-    const { cluster } = partedLeader();
+  function expectEnd(cluster: Cluster): void {
     const met = (): unknown => runUntil(cluster, 10_000, () => isConverged(cluster));
-    expect(met).toThrow(/cannot be read from offset \d+ on, below what is committed/);
+    expect(met).toThrow(/is damaged at offset \d+/);
     expect(cluster.reached).toContain('raft.follower.cut_refused');
+  }
+
+  it('ends its node: the voter does not wait for ever', () => {
+    const { cluster, leader, others } = settled();
+    fellBehind(cluster, leader, others, 0);
+    expectEnd(cluster);
+  });
+
+  it('ends its node where only the others know that what is damaged is committed: the voter does not forget it', () => {
+    const { cluster, leader, others } = settled();
+    const soundBytes = logOf(leader).bytes.length;
+    const soundEnd = endOf(leader);
+    submit(cluster, leader, 1, [1]);
+    runUntil(cluster, 1000, () => others.some((one) => endOf(one) > soundEnd));
+    expect(raftOf(leader).highWatermark).toBe(soundEnd);
+    fellBehind(cluster, leader, others, soundBytes);
+    expectEnd(cluster);
   });
 });
 
