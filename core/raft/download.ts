@@ -34,7 +34,7 @@ export function beginDownload(turn: Turn, follow: Follow, id: SnapshotId): void 
   env.reached('raft.download');
   abandonSnapshot(raft, env, out, events);
   if (raft.snapshots.some(({ endOffset, epoch }) => endOffset === id.endOffset && epoch === id.epoch)) {
-    raft.installing = { id, head: null, stage: 'reset', pending: 0 };
+    raft.installing = { id, file: -1, head: null, stage: 'reset', pending: 0 };
     beginReset(turn);
     return;
   }
@@ -119,7 +119,7 @@ export function takeDownloaded(turn: Turn, file: number, input: DiskInput): void
     return;
   }
   if (raft.installing !== null) {
-    takeNamed(turn, input);
+    if (raft.installing.file === file) takeNamed(turn, input);
     return;
   }
   const { follow } = raft;
@@ -199,7 +199,7 @@ function install(turn: Turn, follow: Follow, download: Download, head: Checkpoin
   const { raft, out } = turn;
   const { id, file } = download;
   follow.download = null;
-  raft.installing = { id, head, stage: 'name', pending: 2 };
+  raft.installing = { id, file, head, stage: 'name', pending: 2 };
   askTidy(raft, { kind: 'closeFile', file }, out);
   const [from, to] = [`${raft.folder}/${partName(id)}`, `${raft.folder}/${checkpointName(id)}`];
   askDisk(raft, { kind: 'download', file }, { kind: 'rename', from, to }, out);

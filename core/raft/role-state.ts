@@ -177,6 +177,8 @@ export interface Download {
 /** A snapshot of the leader that takes the place of the log, whatever the role becomes meanwhile. */
 export interface Installing {
   readonly id: SnapshotId;
+  /** What was fetched into: answers for files of earlier attempts may still come. -1 where it was here already. */
+  readonly file: number;
   /** Null where it was here already. */
   readonly head: CheckpointHead | null;
   stage: 'name' | 'reset';

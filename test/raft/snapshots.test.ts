@@ -1,8 +1,9 @@
 /** Snapshots that go from the leader to the others, whatever interrupts them. */
 import { describe, expect, it } from 'vitest';
 import { ErrorCode } from '../../core/protocol/errors.ts';
+import { takeDownloaded } from '../../core/raft/download.ts';
 import { createDice } from '../log/world.ts';
-import { isConverged, kill, leaderOf, run, runUntil, start, step, submit } from './cluster.ts';
+import { act, isConverged, kill, leaderOf, run, runUntil, start, step, submit } from './cluster.ts';
 import type { Cluster, Member } from './cluster-state.ts';
 import { request } from './network.ts';
 import { commit, raftOf, type Settled, settled } from './settled.ts';
@@ -79,6 +80,27 @@ describe('a snapshot', () => {
       }
     }
     expect(reached).toContain('raft.opening.false_head');
+  });
+
+  it('is not in its place because the disk answers for a file that was given up before', () => {
+    const { cluster } = settled({ snapshotBytes: 500, observers: 1 });
+    const watcher = cluster.members.at(-1) as Member;
+    wipe(cluster, watcher);
+    for (let waiter = 1; waiter <= 12; waiter++) {
+      submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
+      run(cluster, 60);
+    }
+    start(cluster, watcher);
+    const stage = (): string | undefined => watcher.quorum?.raft.installing?.stage;
+    expect(runUntil(cluster, 10_000, () => stage() === 'name')).toBe(true);
+    const earlier = (raftOf(watcher).installing?.file ?? 0) - 1;
+    for (let i = 0; i < 2; i++) {
+      act(cluster, watcher, ({ raft }, env, out) => {
+        takeDownloaded({ raft, env, out, events: [] }, earlier, { kind: 'synced', ticket: 0, owner: 0 });
+      });
+    }
+    expect(stage()).toBe('name');
+    expect(runUntil(cluster, 10_000, () => isConverged(cluster))).toBe(true);
   });
 
   it('is served by its id and position only', () => {
