@@ -1,8 +1,9 @@
 /** The groups of a run: their members, and who else stores offsets for them, as the plan has drawn them. */
 import type { ConsumerOptions } from '../core/client/consumer-options.ts';
 import { createGroupHistory, type GroupHistory } from '../core/verify/group-history.ts';
-import { bootstrapOf, REQUEST_TIMEOUT_MS, RETRY_BACKOFF_MS, TOPIC } from './casting.ts';
+import { ADMIN_TIMEOUT_MS, bootstrapOf, REQUEST_TIMEOUT_MS, RETRY_BACKOFF_MS, TOPIC } from './casting.ts';
 import type { GroupPlan, MemberPlan, Plan } from './scenario.ts';
+import { CLEARING, type ClearingOptions } from './workload/clearing.ts';
 import { CONSUMING } from './workload/consuming.ts';
 import type { ConsumingOptions, Wanted } from './workload/consuming-state.ts';
 import type { Observer } from './workload/observer.ts';
@@ -37,6 +38,7 @@ export function addGroups(world: World, observer: Observer, plan: Plan, fromUs: 
       addMember(stage, member, at, false, atUs);
       if (member.hasTwin) addMember(stage, member, at, true, atUs + member.twinAfterMs * 1000);
     });
+    if (group.clearEveryMs !== null) addClearer(stage, group.clearEveryMs, fromUs);
     if (group.storeEveryMs === null) return;
     for (let at = 0; at < group.storers; at++) addStorer(stage, group.storeEveryMs, at, fromUs);
   });
@@ -104,6 +106,25 @@ function commonOf(plan: Plan, { groupId }: GroupHistory, clientId: string, at: n
 }
 
 type CommonOptions = Omit<ConsumerOptions, 'ids' | 'seed' | 'memberId' | 'groupProtocol'>;
+
+function addClearer({ world, observer, plan, history }: Stage, everyMs: number, fromUs: number): void {
+  const clientId = `${history.groupId}-clearer`;
+  const options: ClearingOptions = {
+    observer,
+    group: history,
+    partitions: constantNumbers(plan),
+    everyMs,
+    admin: {
+      clientId,
+      bootstrap: bootstrapOf(plan, 1),
+      requestTimeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: ADMIN_TIMEOUT_MS,
+      attemptsMax: 8,
+      retryBackoffMs: RETRY_BACKOFF_MS,
+    },
+  };
+  startAt(world, addActor(world, clientId, 'client', CLEARING, options), fromUs + 90_000);
+}
 
 function addStorer(stage: Stage, everyMs: number, at: number, fromUs: number): void {
   const { world, observer, plan, group, history } = stage;

@@ -32,7 +32,8 @@ export const TOPIC = 'orders';
 export const REQUEST_TIMEOUT_MS = 2_000;
 /** And asks again first after about this. */
 export const RETRY_BACKOFF_MS = 50;
-const ADMIN_TIMEOUT_MS = 6_000;
+/** And a question of an administrator after so long, attempts and all. */
+export const ADMIN_TIMEOUT_MS = 6_000;
 /** What nodes that are well need for all that a send takes. */
 const SERVICE_MS = 1_000;
 /** What alters bytes on their way to a reader, once; and how often in a row that may come about. */

@@ -3,10 +3,11 @@ import { topicByName } from '../core/metadata/image.ts';
 import type { GroupHistory } from '../core/verify/group-history.ts';
 import { SETTLED_MAX_MS } from '../core/verify/groups.ts';
 import type { HistoryPartition } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
+import type { Actor, AnyMachine } from './actor.ts';
 import { newestImage } from './nodes.ts';
 import { type Run, runOn } from './running.ts';
 import { ADMINISTERING, isAdministeringDone } from './workload/administering.ts';
+import { CLEARING, isClearingDone } from './workload/clearing.ts';
 import { CONSUMING } from './workload/consuming.ts';
 import {
   groupOfConsuming,
@@ -23,6 +24,12 @@ import { inputAt, tellLine } from './world.ts';
 const UP_MAX_MS = 10_000;
 /** Whoever makes topics, stores offsets or goes has done at the latest so long after he was asked to end. */
 const DONE_MAX_MS = 20_000;
+/** Who is waited for beside the members, and whether he has done. */
+const ENDING: ReadonlyMap<AnyMachine, (state: unknown) => boolean> = new Map([
+  [ADMINISTERING, isAdministeringDone],
+  [STORING, isStoringDone],
+  [CLEARING, isClearingDone],
+]);
 /** Nothing may change so long after all have settled. */
 const REST_MS = 2_000;
 
@@ -53,13 +60,13 @@ export function settleGroups(run: Run): void {
 /** Topics, offsets and the members of each group are what they are to stay. */
 function endOthers(run: Run, members: readonly Actor[]): void {
   const { world } = run;
-  const others = world.actors.filter(({ machine }) => machine === ADMINISTERING || machine === STORING);
+  const others = world.actors.filter(({ machine }) => ENDING.has(machine));
   const areUp = (): boolean => [...members, ...others].every(({ down }) => down === null);
   runOn(run, UP_MAX_MS, areUp);
   for (const actor of [...others, ...members]) inputAt(world, actor, { kind: 'stop' }, world.nowUs);
   const isDone = ({ machine, state }: Actor): boolean => {
     if (state === undefined) return false;
-    return machine === ADMINISTERING ? isAdministeringDone(state) : isStoringDone(state);
+    return ENDING.get(machine)?.(state) ?? true;
   };
   runOn(run, DONE_MAX_MS, () => {
     return others.every(isDone) && members.every(({ options, state }) => !isPassing(options) || hasPassed(state));

@@ -1,8 +1,8 @@
 /**
- * Watches what coordinators of groups forget: offsets of the constant topic, which is never deleted, and for which
- * nobody asks to have them deleted. So one goes only by its age, and that runs only where nobody is in the group. It
- * looks after each step of a node, stays without assertions, and tells the history what went when, so that other judges
- * miss nothing that was due.
+ * Watches what coordinators of groups forget: offsets of the constant topic, which is never deleted. Where nobody has
+ * asked for that, one goes only by its age, and that runs only where nobody is in the group. It looks after each step
+ * of a node, stays without assertions, and tells the history what went when, so that other judges miss nothing that was
+ * due.
  */
 import type { GroupHost } from '../core/broker/groups/state.ts';
 import type { Node } from '../core/broker/node.ts';
@@ -88,7 +88,7 @@ function look(
     const emptyMs = before.isClassic ? before.emptyMs : null;
     const why = wrongWith(notes, before, members, emptyMs === null ? Number.POSITIVE_INFINITY : dateMs - emptyMs);
     for (const partition of before.partitions) {
-      if (offsets?.has(partition) === true) continue;
+      if (offsets?.has(partition) === true || mayBeDeleted(group, partition, nowUs)) continue;
       group.expirations.push({ partition, atUs: nowUs });
       if (why !== null) complain(history, complaintOf(groupId, partition, why, nowUs));
     }
@@ -103,6 +103,14 @@ function look(
   }
   before.members = members;
   if ((offsets?.size ?? 0) !== before.partitions.length) before.partitions = [...(offsets?.keys() ?? [])];
+}
+
+/** Somebody has asked for that, and it may still be carried out. */
+function mayBeDeleted({ commits }: GroupHistory, partition: number, nowUs: number): boolean {
+  return commits.some((one) => {
+    if (one.offset >= 0 || one.partition !== partition || one.sentUs > nowUs) return false;
+    return one.outcome !== 'acknowledged' || one.isRepeated || one.doneUs >= nowUs;
+  });
 }
 
 /** What is wrong with it that offsets went just now; null for nothing. */

@@ -55,11 +55,12 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
     members: drawn,
     storeEveryMs: isStored ? drawPace(dice, entity) : null,
     ...drawStorers(dice, entity),
+    clearEveryMs: drawClearing(dice, entity, range),
   };
 }
 
-function drawSimple(dice: Dice, entity: number, { troubleEveryMs }: GroupsRange): GroupPlan {
-  const drawn = drawMember(dice, entity + 1, troubleEveryMs, 0, 0);
+function drawSimple(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
+  const drawn = drawMember(dice, entity + 1, range.troubleEveryMs, 0, 0);
   const alone = { ...drawn, isStatic: false, isByPattern: false };
   const isStored = chance(dice, SITE.plan, entity, 500_000);
   const storeEveryMs = isStored ? drawPace(dice, entity) : null;
@@ -71,7 +72,12 @@ function drawSimple(dice: Dice, entity: number, { troubleEveryMs }: GroupsRange)
     members,
     storeEveryMs,
     ...drawStorers(dice, entity),
+    clearEveryMs: drawClearing(dice, entity, range),
   };
+}
+
+function drawClearing(dice: Dice, entity: number, { clearedPercent }: GroupsRange): number | null {
+  return below(dice, SITE.plan, entity, 100) < clearedPercent ? between(dice, SITE.plan, entity, 800, 4_000) : null;
 }
 
 function drawStorers(dice: Dice, entity: number): Pick<GroupPlan, 'storers' | 'areTools'> {

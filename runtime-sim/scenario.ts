@@ -162,6 +162,8 @@ export interface GroupsRange {
   readonly bothPercent: number;
   /** In a hundred groups, of how many somebody who is no member stores offsets, where that is allowed. */
   readonly storedPercent: number;
+  /** In a hundred groups, how many somebody wants to have forgotten, all of them or an offset. */
+  readonly clearedPercent: number;
   /** In a hundred static members, how many are two processes of one instance. */
   readonly twinPercent: number;
   /** In a hundred groups of several members, from how many one goes for good before the others are to settle. */
@@ -258,6 +260,8 @@ export interface GroupPlan {
   readonly storers: number;
   /** They are tools that are run anew for each of it: each time the coordinator is asked for. */
   readonly areTools: boolean;
+  /** Between two attempts to have it forgotten, or one offset of it, on average; null for nobody. */
+  readonly clearEveryMs: number | null;
   /** Of the classic protocol: all of these are known to all members. */
   readonly assignors: readonly ('range' | 'cooperative-sticky' | 'roundrobin' | 'sticky')[];
 }

@@ -115,6 +115,7 @@ export const SOME_GROUPS: GroupsRange = {
   simple: [0, 1],
   bothPercent: 30,
   storedPercent: 50,
+  clearedPercent: 35,
   twinPercent: 60,
   passingPercent: 40,
   members: [1, 4],

@@ -8,6 +8,7 @@ import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ApiKey, RequestInputOf } from '../protocol/messages/index.ts';
+import { callGroups, GROUP_KEYS, type GroupRequest, readGroupAnswer } from './group-calls.ts';
 import { callReplicas, REPLICA_KEYS, type ReplicaRequest, readReplicaAnswer } from './replica-calls.ts';
 import { callVoters, type QuorumMember, readVoterAnswer, VOTER_KEYS, type VoterRequest } from './voter-calls.ts';
 
@@ -56,7 +57,8 @@ export type AdminRequest =
       readonly at: 'earliest' | 'latest';
     }
   | ReplicaRequest
-  | VoterRequest;
+  | VoterRequest
+  | GroupRequest;
 
 /** What is said of a partition. */
 export interface DescribedPartition {
@@ -107,6 +109,7 @@ const KEYS = {
   listOffset: 2,
   ...REPLICA_KEYS,
   ...VOTER_KEYS,
+  ...GROUP_KEYS,
 } as const satisfies Record<AdminRequest['kind'], ApiKey>;
 
 /** The first version of DeleteTopics that takes topics as a structure. */
@@ -182,6 +185,9 @@ export function callAdmin(
     case 'addVoter':
     case 'removeVoter':
       return callVoters(channel, env, peer, version, request, patienceMs, out);
+    case 'deleteGroup':
+    case 'deleteOffset':
+      return callGroups(channel, env, peer, version, request, out);
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
   }
@@ -275,6 +281,9 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const partition = answerBody(event, KEYS.listOffset).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.offset ?? -1 });
     }
+    case 'deleteGroup':
+    case 'deleteOffset':
+      return readGroupAnswer(request, event) ?? NO_ANSWER;
     default:
       return readVoterAnswer(request, event);
   }

@@ -163,6 +163,8 @@ function isDoubtful(error: number): boolean {
     error === ErrorCode.NOT_CONTROLLER ||
     // A start that is written down waits for other replicas, and the lead may go meanwhile.
     error === ErrorCode.NOT_LEADER_OR_FOLLOWER ||
+    error === ErrorCode.NOT_COORDINATOR ||
+    error === ErrorCode.COORDINATOR_NOT_AVAILABLE ||
     error === ErrorCode.KAFKA_STORAGE_ERROR ||
     error === ErrorCode.UNKNOWN_SERVER_ERROR ||
     error === ErrorCode.NETWORK_EXCEPTION

@@ -42,6 +42,7 @@ const LEADER_ERRORS: ReadonlySet<number> = new Set([
   ErrorCode.UNKNOWN_LEADER_EPOCH,
   ErrorCode.UNKNOWN_TOPIC_ID,
   ErrorCode.INCONSISTENT_TOPIC_ID,
+  ErrorCode.NOT_COORDINATOR,
 ]);
 
 /** Whether an attempt that ended in this error is known not to be in the log. */

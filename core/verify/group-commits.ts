@@ -116,7 +116,8 @@ export function findOutsiderCommits({ history }: GroupFacts): Found {
       };
       const member = holdings.find(isThere);
       if (member === undefined) continue;
-      const what = `${offset} was stored for ${partitionText(history, partition)} of ${groupId} at ${doneUs} us`;
+      const done = offset < 0 ? 'the offset was deleted' : `${offset} was stored`;
+      const what = `${done} for ${partitionText(history, partition)} of ${groupId} at ${doneUs} us`;
       const sentence = `${what} by somebody who is no member, while member ${member.member} was one`;
       report(found, 'outsider-commit', 5, partition, sentence);
     }
@@ -198,19 +199,18 @@ function judgeLookup(
     commits.map(({ commit }) => commit),
     askedUs,
   );
-  if (offset < 0) {
-    // What was sent before it went may have been stored before.
-    return newest === null || newest.sentUs < goneUs
-      ? null
-      : `nothing was committed at ${askedUs} us, after ${newest.offset} was acknowledged`;
-  }
+  // What was sent before it went may have been stored before.
+  if (offset < 0 && (newest === null || newest.sentUs < goneUs)) return null;
   let latestUs = Number.NEGATIVE_INFINITY;
   for (const { commit, lastUs } of commits) {
     if (commit.offset === offset && commit.sentUs <= doneUs) latestUs = Math.max(latestUs, lastUs);
   }
-  if (latestUs === Number.NEGATIVE_INFINITY) return `${offset} was found at ${doneUs} us, which nobody had committed`;
+  const what = offset < 0 ? 'nothing' : `${offset}`;
+  if (latestUs === Number.NEGATIVE_INFINITY) {
+    return `${what} was found at ${doneUs} us, which nobody had ${offset < 0 ? 'deleted' : 'committed'}`;
+  }
   if (newest !== null && newest.lastSentUs > latestUs) {
-    return `${offset} was found at ${askedUs} us, after ${newest.offset} had taken its place`;
+    return `${what} was found at ${askedUs} us, after ${placeOf(newest)} had taken its place`;
   }
   for (const other of before) {
     if (other.offset <= offset || other.doneUs >= askedUs) continue;
@@ -219,6 +219,11 @@ function judgeLookup(
     if (firstUs > latestUs) return `${offset} was found at ${askedUs} us, after ${other.offset} had been found`;
   }
   return null;
+}
+
+/** What a commit makes of an offset, in words. */
+function placeOf({ offset }: OffsetCommit): string {
+  return offset < 0 ? 'its deletion' : `${offset}`;
 }
 
 /**

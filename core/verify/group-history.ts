@@ -39,7 +39,10 @@ export interface Proof {
   readonly generation?: number;
 }
 
-/** An offset that a client asked to be stored: a member, or somebody who is none, as operators are. */
+/**
+ * An offset that a client asked to be stored: a member, or somebody who is none, as operators are. Or to be deleted,
+ * alone or with all of its group: that stores -1, and is refused as well while somebody is in the group.
+ */
 export interface OffsetCommit {
   readonly member: number;
   /** Under which it was sent last; -1 for none: then it is stored only while nobody is in the group. */
