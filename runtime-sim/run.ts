@@ -19,6 +19,7 @@ import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
 import { createExpiryNotes, watchExpiry } from './group-expiry.ts';
 import { createGroupNotes, noteGroups } from './group-marks.ts';
+import { watchShares } from './group-shares.ts';
 import { nodeIdOf, noteEnd } from './holdings.ts';
 import { forgetKnown, noteKnown } from './known.ts';
 import { checkLead } from './lead-check.ts';
@@ -34,6 +35,7 @@ import type { Plan, Scenario } from './scenario.ts';
 import { traceHash } from './trace.ts';
 import { springElection } from './trouble/elections.ts';
 import { fireTrouble, restartUs, springAmbush, troubleStart } from './trouble/fire.ts';
+import { springMember } from './trouble/members.ts';
 import { springRebalance } from './trouble/rebalances.ts';
 import { END, type Troubles } from './trouble/troubles.ts';
 import { createWitness, note, type Scene, takeAcknowledged, testify } from './witness.ts';
@@ -119,6 +121,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     elections,
     groups: createGroupNotes(),
     expiry: createExpiryNotes(plan),
+    shares: new WeakMap(),
     witness,
     scene,
     stalls: new Map<object, number>(),
@@ -140,6 +143,7 @@ function createTroubles({ world, plan, history, nodes, keeper }: Struck): Troubl
     rareSteps: 0,
     awaited: null,
     awaitedGroups: new Set(),
+    awaitedMembers: new Set(),
     isHealed: false,
     endings: new Map(),
     nextEnd: END,
@@ -161,6 +165,7 @@ function onStart({ world, troubles, checks }: Run, actor: Actor): void {
 /** Each node is checked where machines are; who looks at leads, or at several nodes, always judges promises. */
 function onStepped(run: Run, actor: Actor, out: Outbox): void {
   const { world, checks, nodes, onlooker, history, elections, scene } = run;
+  springMember(world, run.troubles, actor);
   const ofNode = checks[actor.actor];
   const node = nodeOf(actor);
   if (actor.disk === null || ofNode === undefined || node === null) return;
@@ -173,6 +178,7 @@ function onStepped(run: Run, actor: Actor, out: Outbox): void {
   springElection(world, run.troubles, actor);
   springRebalance(world, run.troubles, actor);
   watchExpiry(run.expiry, history, actor, node, world.nowUs);
+  watchShares(run.shares, history, node, world.nowUs);
   noteGroups(run.groups, node, world.env.reached);
   if (nodes.length === 1 && !run.plan.isUnlimited) return;
   noteElections(elections, node.image, world.env.reached);

@@ -10,6 +10,7 @@ import { isSpoilt, type Keeper, noteComplaints, noteDamages, noteFlips, noteReco
 import type { ElectionNotes } from './election-marks.ts';
 import type { ExpiryNotes } from './group-expiry.ts';
 import type { GroupNotes } from './group-marks.ts';
+import type { ShareNotes } from './group-shares.ts';
 import type { NodeChecks } from './node-checks.ts';
 import { nodeOf } from './nodes.ts';
 import { compareAll, note, type Onlooker } from './onlooker.ts';
@@ -41,6 +42,7 @@ export interface Run {
   readonly elections: ElectionNotes;
   readonly groups: GroupNotes;
   readonly expiry: ExpiryNotes;
+  readonly shares: ShareNotes;
   readonly keeper: Keeper;
   /** By log: until when it was told that its contract is broken. */
   readonly told: Map<string, number>;

@@ -97,10 +97,10 @@ export const QUICK_GROUPS: readonly SettingChoice[] = [
   { name: 'group.consumer.heartbeat.interval.ms', values: [300, 1_000] },
   { name: 'group.consumer.min.heartbeat.interval.ms', values: [100] },
   { name: 'group.consumer.assignment.interval.ms', values: [0, 500] },
-  { name: 'offsets.retention.check.interval.ms', values: [200, 1_000, 600_000] },
+  { name: 'offsets.retention.check.interval.ms', values: [200, 200, 1_000, 600_000] },
   { name: 'offsets.topic.num.partitions', values: [1, 2, 5] },
   { name: 'offsets.topic.segment.bytes', values: [1_048_576] },
-  { name: 'offsets.retention.minutes', values: [1, 10_080] },
+  { name: 'offsets.retention.minutes', values: [1, 1, 10_080] },
 ];
 
 /** How soon brokers give each other up: coordinators are replaced by others while they still live. */

@@ -34,9 +34,9 @@ export const THREE_GROUPS: Scenario = {
     { family: 'isolation', every: [3_000, 10_000] },
     { family: 'cleanStop', every: [5_000, 15_000] },
     { family: 'reset', every: [1_000, 5_000] },
-    { family: 'clientCrash', every: [4_000, 12_000] },
+    { family: 'clientCrash', every: [4_000, 12_000], always: true },
     { family: 'clog', every: [1_000, 4_000] },
     { family: 'isolation', every: [2_500, 8_000], on: 'coordinator' },
-    { family: 'clockJump', every: [2_000, 8_000] },
+    { family: 'clockJump', every: [2_000, 8_000], always: true },
   ],
 };

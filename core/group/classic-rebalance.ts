@@ -215,8 +215,12 @@ function endSync(state: GroupState, work: GroupWork, group: ClassicGroup): void 
   prepareRebalance(state, work, group);
 }
 
-/** The coordinator has just loaded the group: sessions begin, and one that is too large is rebalanced. */
+/**
+ * The coordinator has just loaded the group: sessions begin. One that is too large is rebalanced, and one that nobody
+ * has led: it was of the consumer protocol until then, and its members have what they had there.
+ */
 export function activateClassicGroup(state: GroupState, work: GroupWork, group: ClassicGroup): void {
   for (const member of group.members.values()) touch(state, work, group, member);
-  if (group.members.size > state.config.sizeMax) prepareRebalance(state, work, group);
+  const isUnled = group.members.size > 0 && group.written?.leader === null;
+  if (isUnled || group.members.size > state.config.sizeMax) prepareRebalance(state, work, group);
 }

@@ -2,8 +2,9 @@
  * A consumer group becomes a classic one when the last member of the consumer protocol goes and others are left.
  *
  * They keep what they have as the assignment of a generation that is the group's epoch, so that nobody stops reading,
- * and a rebalance begins at once, in which one of them leads. The operator may forbid it: then the coordinator goes on
- * dealing out to classic members.
+ * and a rebalance begins at once, in which one of them leads: what the others had has no owner until then. A crash
+ * forgets the rebalance, and the record, which names no leader, tells that it is due. The operator may forbid it: then
+ * the coordinator goes on dealing out to classic members.
  */
 import { CONSUMER_PROTOCOL_TYPE } from '../protocol/consumer-protocol.ts';
 import type { ClassicGroup } from './classic-group.ts';
@@ -58,7 +59,9 @@ export function downgradeWithout(
   classic.protocolName = selectProtocol(classic);
   classic.subscribedTopics = subscribedTopicsOf(classic);
   const bytes = new Map([...classic.members.values()].map(({ memberId, assignment }) => [memberId, assignment]));
-  work.records.push(generationRecord(classic, (memberId) => bytes.get(memberId) ?? NO_BYTES));
+  // Nobody has led it: a coordinator that loads it begins the rebalance anew.
+  const unled = { ...classic, leaderId: null };
+  work.records.push(generationRecord(unled, (memberId) => bytes.get(memberId) ?? NO_BYTES));
   if (!fitBatch(work.records, state.config.recordSizeMax)) {
     work.records.length = recordsBefore;
     return false;

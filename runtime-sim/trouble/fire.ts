@@ -31,6 +31,7 @@ import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troub
 import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { awaitElection } from './elections.ts';
 import { endLinks, healLinks, strikeLinks } from './links.ts';
+import { awaitMember } from './members.ts';
 import { awaitRebalance, WALL_SKEW_MAX_MS } from './rebalances.ts';
 import { END, endLater, nodeFor, noteFull, noteHolds, smallerSide, type Troubles } from './troubles.ts';
 
@@ -67,6 +68,7 @@ function strike(world: World, troubles: Troubles, trouble: TroublePlan, hooks: H
     case 'cut':
       return strikeNetwork(world, troubles, family);
     case 'clientCrash': {
+      if (awaitMember(world, troubles)) return false; // It counts when it comes.
       const clients = world.actors.filter((actor) => actor.role === 'client' && actor.down === null);
       const client = clients[below(world.dice, SITE.trouble, 0, clients.length)];
       if (client !== undefined) crashActor(world, client, false, hooks);
@@ -336,6 +338,7 @@ function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hoo
     return;
   }
   const node = actorOf(world, ending.actor);
+  if (ending.kind === 'life' && node.life === ending.life) crashActor(world, node, false, hooks);
   if (node.disk === null) return;
   if (ending.kind === 'fullDisk') {
     node.disk.mood.capacityBytes = Number.POSITIVE_INFINITY;

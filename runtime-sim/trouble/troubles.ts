@@ -16,6 +16,8 @@ export type Ending =
   | { readonly kind: 'fullDisk' | 'slowDisk' | 'lyingDisk'; readonly actor: number }
   /** Of one life: whoever crashes is paused no more. */
   | { readonly kind: 'pause'; readonly actor: number; readonly life: number }
+  /** Of a client: the process dies. */
+  | { readonly kind: 'life'; readonly actor: number; readonly life: number }
   | { readonly kind: 'congestion' }
   /** What was cut or clogged, as `directionKey` names it. */
   | { readonly kind: 'links'; readonly directions: readonly number[] };
@@ -24,10 +26,13 @@ export type Ending =
 export type ElectionStage = 'asks' | 'stands' | 'leads';
 
 /**
- * A moment of a group in which a date matters: it makes a generation, or its first one; or nobody in it has been heard
- * for long, so that it will soon be empty.
+ * A moment of a group in which a date matters: it makes a generation, or its first one; or nobody in it has been heard,
+ * or has committed anything, for long, so that it may soon be empty.
  */
-export type GroupMoment = 'rebalancing' | 'gathering' | 'silent';
+export type GroupMoment = 'rebalancing' | 'gathering' | 'silent' | 'uncommitted';
+
+/** A moment of a member that is soon over. */
+export type MemberMoment = 'joining' | 'givingUp' | 'takingOver';
 
 /** The troubles of one run. */
 export interface Troubles {
@@ -43,6 +48,8 @@ export interface Troubles {
   awaited: ElectionStage | null;
   /** What dates wait for groups to be at. */
   readonly awaitedGroups: Set<GroupMoment>;
+  /** What crashes of clients wait for members to be at. */
+  readonly awaitedMembers: Set<MemberMoment>;
   /** Nothing strikes any more. */
   isHealed: boolean;
   /** By the number that stands in the queue. */

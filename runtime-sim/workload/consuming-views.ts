@@ -1,6 +1,7 @@
 /** What others ask of a process that consumes: whether it has settled, where it stands. Nothing is changed here. */
 import { isSettled, whoIs } from '../../core/client/member.ts';
 import type { GroupHistory } from '../../core/verify/group-history.ts';
+import type { MemberMoment } from '../trouble/troubles.ts';
 import type { Consuming, ConsumingOptions } from './consuming-state.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
@@ -14,6 +15,18 @@ export function settledAs(
   if (grouped === null || life !== 'open' || owed !== null || rebalance !== null || backAtMs !== NEVER) return null;
   if (!isSettled(grouped.member)) return null;
   return { generation: whoIs(grouped.member)?.generation ?? -1, partitions: [...notes.holdings.keys()] };
+}
+
+/** Whether it is at a moment of a rebalance: it makes for a generation, or has been told what changes for it. */
+export function isAtMoment(state: unknown, moment: MemberMoment): boolean {
+  const { consumer, frozenUntilMs } = state as Consuming;
+  const { grouped, rebalance, life } = consumer;
+  if (grouped === null || life !== 'open' || frozenUntilMs !== 0) return false;
+  if (moment === 'joining') return rebalance === null && !isSettled(grouped.member);
+  if (moment === 'takingOver') return rebalance?.kind === 'assigned';
+  // What is given up before the member has joined is nothing that anybody waits for.
+  const isBefore = grouped.member.protocol === 'classic' && grouped.member.classic.phase === 'preparing';
+  return rebalance?.kind === 'revoked' && !isBefore;
 }
 
 /** Where a member stands, for people. */
