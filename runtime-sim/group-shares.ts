@@ -11,17 +11,21 @@ import type { GroupHistory } from '../core/verify/group-history.ts';
 import { complain, type History } from '../core/verify/history.ts';
 import { TOPIC } from './casting.ts';
 
-/** The record of each group that was looked at last. */
-export type ShareNotes = WeakMap<ClassicGroup, ClassicGroup['written']>;
+/** By node, the record of each group that was looked at last. Plain data. */
+export type ShareNotes = Map<number, Map<string, ClassicGroup['written']>>;
 
 /** Looks at the coordinators of a node after a step of it. */
 export function watchShares(notes: ShareNotes, history: History, node: Node, nowUs: number): void {
-  for (const { stage, coordinator } of node.groups.hosts) {
+  const { nodeId, groups } = node;
+  const known = notes.get(nodeId) ?? new Map<string, ClassicGroup['written']>();
+  notes.set(nodeId, known);
+  for (const { stage, coordinator } of groups.hosts) {
     if (stage !== 'active') continue;
     for (const group of history.groups) {
-      const found = coordinator.state?.groups.get(group.groupId);
-      if (found?.kind !== 'classic' || found.state !== 'Stable' || notes.get(found) === found.written) continue;
-      notes.set(found, found.written);
+      const { groupId } = group;
+      const found = coordinator.state?.groups.get(groupId);
+      if (found?.kind !== 'classic' || found.state !== 'Stable' || known.get(groupId) === found.written) continue;
+      known.set(groupId, found.written);
       look(history, group, found, nowUs);
     }
   }

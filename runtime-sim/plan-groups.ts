@@ -28,6 +28,7 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
     ['range'],
     ['cooperative-sticky'],
     ['cooperative-sticky'],
+    ['cooperative-sticky'],
     ['roundrobin'],
     ['sticky'],
     ['range', 'cooperative-sticky'],
@@ -41,7 +42,7 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
   const isVanishing = chance(dice, SITE.plan, entity, 500_000);
   // One member that may stay away for long makes all others wait for it: only without one is a generation missed.
   const isBrisk = chance(dice, SITE.plan, entity, 400_000);
-  const staticPercent = pick(dice, SITE.plan, entity, [25, 25, 25, 80]);
+  const staticPercent = pick(dice, SITE.plan, entity, [25, 50, 50, 80]);
   const drawn = Array.from({ length: members }, (_, at) => {
     const member = drawMember(dice, entity + 1 + at, range.troubleEveryMs, twinPercent, staticPercent);
     const isPassing = hasPassing && at === members - 1;

@@ -121,7 +121,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     elections,
     groups: createGroupNotes(),
     expiry: createExpiryNotes(plan),
-    shares: new WeakMap(),
+    shares: new Map(),
     witness,
     scene,
     stalls: new Map<object, number>(),

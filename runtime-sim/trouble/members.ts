@@ -13,6 +13,11 @@ import { endLater, type MemberMoment, type Troubles } from './troubles.ts';
 /** Keys its dice; no node has this number. */
 const MEMBERS = 3_300;
 const MOMENTS: readonly MemberMoment[] = ['joining', 'givingUp', 'givingUp', 'givingUp', 'takingOver'];
+const MARKS: Readonly<Record<MemberMoment, string>> = {
+  joining: 'sim.consumer.dies_joining',
+  givingUp: 'sim.consumer.dies_giving_up',
+  takingOver: 'sim.consumer.dies_taking_over',
+};
 /** It dies within one of these: of the same moment mostly. */
 const WITHIN_US: readonly number[] = [1, 50_000, 500_000];
 
@@ -32,7 +37,7 @@ export function springMember(world: World, troubles: Troubles, actor: Actor): vo
     awaitedMembers.delete(moment);
     const us = below(world.dice, SITE.client, MEMBERS, pick(world.dice, SITE.client, MEMBERS, WITHIN_US));
     endLater(world, troubles, { kind: 'life', actor: actor.actor, life: actor.life }, us);
-    world.env.reached(`sim.consumer.dies_${moment}`);
+    world.env.reached(MARKS[moment]);
     troubles.struck.set('clientCrash', (troubles.struck.get('clientCrash') ?? 0) + 1);
     return;
   }

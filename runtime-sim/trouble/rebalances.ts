@@ -34,7 +34,14 @@ const MARKS: Readonly<Record<GroupMoment, string>> = {
 };
 
 /** What a date waits for: each as often as it is named. */
-const MOMENTS: readonly GroupMoment[] = ['gathering', 'gathering', 'rebalancing', 'silent', 'uncommitted', 'uncommitted'];
+const MOMENTS: readonly GroupMoment[] = [
+  'gathering',
+  'gathering',
+  'rebalancing',
+  'silent',
+  'uncommitted',
+  'uncommitted',
+];
 
 /** Whether this change of a date waits for a moment of a group: half of them where there are groups. */
 export function awaitRebalance({ dice }: World, troubles: Troubles): boolean {
@@ -53,7 +60,10 @@ export function springRebalance(world: World, troubles: Troubles, actor: Actor):
   awaitedGroups.delete(moment);
   const roomMs = WALL_SKEW_MAX_MS - clock.wallSkewMs;
   if (roomMs < JUMP_MS_MIN) return;
-  setWallSkew(clock, clock.wallSkewMs + between(world.dice, SITE.clock, REBALANCE, JUMP_MS_MIN, Math.min(roomMs, JUMP_MS_MAX)));
+  setWallSkew(
+    clock,
+    clock.wallSkewMs + between(world.dice, SITE.clock, REBALANCE, JUMP_MS_MIN, Math.min(roomMs, JUMP_MS_MAX)),
+  );
   tellLine(world, actor.name, `finds its date set forwards, with a group ${moment}`);
   world.env.reached(MARKS[moment]);
   troubles.struck.set('clockJump', (troubles.struck.get('clockJump') ?? 0) + 1);
@@ -70,7 +80,8 @@ function momentOf({ nowUs }: World, { awaitedGroups }: Troubles, actor: Actor): 
       const offsets = coordinator.state?.offsets.get(group.groupId);
       if (group.kind !== 'classic' || group.protocolType === '' || offsets === undefined) continue;
       for (const moment of awaitedGroups) {
-        if (moment === 'uncommitted' ? isUncommitted(group, offsets, dateMs) : isAt(group, moment, nowMs)) return moment;
+        if (moment === 'uncommitted' ? isUncommitted(group, offsets, dateMs) : isAt(group, moment, nowMs))
+          return moment;
       }
     }
   }
