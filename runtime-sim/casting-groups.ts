@@ -25,6 +25,8 @@ interface Stage {
   readonly plan: Plan;
   readonly group: GroupPlan;
   readonly history: GroupHistory;
+  /** When members begin. */
+  readonly fromUs: number;
 }
 
 /** Adds the members of all groups, which begin soon after `fromUs`. */
@@ -32,15 +34,22 @@ export function addGroups(world: World, observer: Observer, plan: Plan, fromUs: 
   plan.groups.forEach((group, index) => {
     const history = createGroupHistory(`group-${index + 1}`, group.kind);
     observer.history.groups.push(history);
-    const stage: Stage = { world, observer, plan, group, history };
+    const stage: Stage = { world, observer, plan, group, history, fromUs };
     group.members.forEach((member, at) => {
       const atUs = fromUs + 35_000 + at * 150_000;
       addMember(stage, member, at, false, atUs);
       if (member.hasTwin) addMember(stage, member, at, true, atUs + member.twinAfterMs * 1000);
     });
     if (group.clearEveryMs !== null) addClearer(stage, group.clearEveryMs, fromUs);
-    if (group.storeEveryMs === null) return;
-    for (let at = 0; at < group.storers; at++) addStorer(stage, group.storeEveryMs, at, fromUs);
+    const { storeEveryMs, watchEveryMs, storers, areTools } = group;
+    for (let at = 0; storeEveryMs !== null && at < storers; at++) {
+      const name = `storer${at === 0 ? '' : `-${at + 1}`}`;
+      addStorer(stage, name, at, { everyMs: storeEveryMs, isTool: areTools, isWatcher: false });
+    }
+    // It goes on with the coordinator that it knows.
+    if (watchEveryMs !== null) {
+      addStorer(stage, 'watcher', 3, { everyMs: watchEveryMs, isTool: false, isWatcher: true });
+    }
   });
 }
 
@@ -75,6 +84,8 @@ function addMember(stage: Stage, member: MemberPlan, at: number, isSecond: boole
     hasTwin: member.hasTwin,
     isPassing: isSecond || member.isPassing,
     isVanishing: member.isVanishing,
+    rests: group.rests,
+    restsFromUs: stage.fromUs,
     consumer: {
       ...commonOf(plan, history, clientId, at),
       instanceId: member.isStatic ? name : null,
@@ -126,15 +137,19 @@ function addClearer({ world, observer, plan, history }: Stage, everyMs: number, 
   startAt(world, addActor(world, clientId, 'client', CLEARING, options), fromUs + 90_000);
 }
 
-function addStorer(stage: Stage, everyMs: number, at: number, fromUs: number): void {
-  const { world, observer, plan, group, history } = stage;
-  const clientId = `${history.groupId}-storer${at === 0 ? '' : `-${at + 1}`}`;
+function addStorer(
+  stage: Stage,
+  name: string,
+  at: number,
+  how: Pick<StoringOptions, 'everyMs' | 'isTool' | 'isWatcher'>,
+): void {
+  const { world, observer, plan, history, fromUs } = stage;
+  const clientId = `${history.groupId}-${name}`;
   const options: StoringOptions = {
     observer,
     group: history,
     partitions: constantNumbers(plan),
-    everyMs,
-    isTool: group.areTools,
+    ...how,
     consumer: { ...commonOf(plan, history, clientId, 2 + at), autoCommit: false },
   };
   startAt(world, addActor(world, clientId, 'client', STORING, options), fromUs + 80_000 + at * 30_000);

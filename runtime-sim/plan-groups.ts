@@ -1,6 +1,6 @@
 /** Draws from a scenario which groups of consumers there are. Every draw has entities of its own. */
 import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
-import type { GroupPlan, GroupsRange, MemberPlan, Scenario } from './scenario.ts';
+import type { GroupPlan, GroupsRange, MemberPlan, Rest, Scenario } from './scenario.ts';
 
 /** Of the groups; each group and each member has one of its own above it. */
 const GROUPS = 900;
@@ -9,6 +9,11 @@ const MEMBERS_MAX = 20;
 const TWIN_AFTER_MS_MAX = 2_500;
 /** How long a rebalance waits for a member, where it waits for none for long. */
 const BRISK_MS = 3_000;
+/** Members rest as often at most: in as much time as any run has. */
+const RESTS_MAX = 12;
+/** Between two rests. */
+const AT_WORK_MS: readonly [number, number] = [2_000, 9_000];
+const AT_REST_MS: readonly [number, number] = [300, 5_000];
 
 /** The groups of this seed; none where the scenario has none. */
 export function drawGroups(dice: Dice, { workload }: Scenario): GroupPlan[] {
@@ -57,11 +62,14 @@ function drawGroup(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
     storeEveryMs: isStored ? drawPace(dice, entity) : null,
     ...drawStorers(dice, entity),
     clearEveryMs: drawClearing(dice, entity, range),
+    watchEveryMs: drawWatch(dice, entity, range),
+    rests: below(dice, SITE.plan, entity, 100) < range.restingPercent ? drawRests(dice, entity) : [],
   };
 }
 
 function drawSimple(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
-  const drawn = drawMember(dice, entity + 1, range.troubleEveryMs, 0, 0);
+  const { troubleEveryMs } = range;
+  const drawn = drawMember(dice, entity + 1, troubleEveryMs, 0, 0);
   const alone = { ...drawn, isStatic: false, isByPattern: false };
   const isStored = chance(dice, SITE.plan, entity, 500_000);
   const storeEveryMs = isStored ? drawPace(dice, entity) : null;
@@ -74,11 +82,28 @@ function drawSimple(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
     storeEveryMs,
     ...drawStorers(dice, entity),
     clearEveryMs: drawClearing(dice, entity, range),
+    watchEveryMs: drawWatch(dice, entity, range),
+    rests: [],
   };
 }
 
 function drawClearing(dice: Dice, entity: number, { clearedPercent }: GroupsRange): number | null {
   return below(dice, SITE.plan, entity, 100) < clearedPercent ? between(dice, SITE.plan, entity, 800, 4_000) : null;
+}
+
+function drawWatch(dice: Dice, entity: number, { watchedPercent }: GroupsRange): number | null {
+  return below(dice, SITE.plan, entity, 100) < watchedPercent ? between(dice, SITE.plan, entity, 100, 500) : null;
+}
+
+function drawRests(dice: Dice, entity: number): Rest[] {
+  let fromMs = 0;
+  return Array.from({ length: RESTS_MAX }, () => {
+    fromMs += between(dice, SITE.plan, entity, ...AT_WORK_MS);
+    const toMs = fromMs + between(dice, SITE.plan, entity, ...AT_REST_MS);
+    const rest = { fromMs, toMs, isSilent: below(dice, SITE.plan, entity, 4) === 0 };
+    fromMs = toMs;
+    return rest;
+  });
 }
 
 function drawStorers(dice: Dice, entity: number): Pick<GroupPlan, 'storers' | 'areTools'> {

@@ -168,6 +168,10 @@ export interface GroupsRange {
   readonly twinPercent: number;
   /** In a hundred groups of several members, from how many one goes for good before the others are to settle. */
   readonly passingPercent: number;
+  /** In a hundred groups, of how many all members go at one moment, now and then, and come back later. */
+  readonly restingPercent: number;
+  /** In a hundred groups, of how many somebody does nothing but ask again and again what is stored. */
+  readonly watchedPercent: number;
   /** Of each group. */
   readonly members: Range;
   /** Between two troubles that a member makes by itself, on average, ms: it stalls, stands still, leaves. */
@@ -262,8 +266,21 @@ export interface GroupPlan {
   readonly areTools: boolean;
   /** Between two attempts to have it forgotten, or one offset of it, on average; null for nobody. */
   readonly clearEveryMs: number | null;
+  /** Between two questions of somebody who only asks what is stored, on average; null for nobody. */
+  readonly watchEveryMs: number | null;
+  /** When all members are away together, in order. */
+  readonly rests: readonly Rest[];
   /** Of the classic protocol: all of these are known to all members. */
   readonly assignors: readonly ('range' | 'cooperative-sticky' | 'roundrobin' | 'sticky')[];
+}
+
+/** All members of a group go at one moment, and come back later, as those of a service that is stopped. */
+export interface Rest {
+  /** After the members began. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** They say nothing of it: their processes stand still until their sessions are over. */
+  readonly isSilent: boolean;
 }
 
 /** A member as a seed drew it. */

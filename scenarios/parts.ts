@@ -105,7 +105,7 @@ export const QUICK_GROUPS: readonly SettingChoice[] = [
 
 /** How soon brokers give each other up: coordinators are replaced by others while they still live. */
 export const QUICK_SESSIONS: readonly SettingChoice[] = [
-  { name: 'broker.session.timeout.ms', values: [1_200, 3_000, 9_000] },
+  { name: 'broker.session.timeout.ms', values: [1_200, 1_200, 3_000, 9_000] },
   { name: 'broker.heartbeat.interval.ms', values: [200, 500] },
 ];
 
@@ -118,6 +118,8 @@ export const SOME_GROUPS: GroupsRange = {
   clearedPercent: 35,
   twinPercent: 60,
   passingPercent: 40,
+  restingPercent: 40,
+  watchedPercent: 60,
   members: [1, 4],
   troubleEveryMs: [2_000, 15_000],
 };

@@ -30,7 +30,7 @@ import type { Family, TroublePlan } from '../scenario.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
 import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { awaitElection } from './elections.ts';
-import { endLinks, healLinks, strikeLinks } from './links.ts';
+import { endLinks, healLinks, isolate, strikeLinks } from './links.ts';
 import { awaitMember } from './members.ts';
 import { awaitRebalance, WALL_SKEW_MAX_MS } from './rebalances.ts';
 import { END, endLater, nodeFor, noteFull, noteHolds, smallerSide, type Troubles } from './troubles.ts';
@@ -330,6 +330,10 @@ function endTrouble(world: World, troubles: Troubles, number: number, hooks: Hoo
   if (ending === undefined) return;
   if (ending.kind === 'links') {
     endLinks(world, troubles, ending.directions);
+    return;
+  }
+  if (ending.kind === 'apart') {
+    isolate(world, troubles, ending.actor, ending.us);
     return;
   }
   if (ending.kind === 'congestion') {

@@ -8,10 +8,12 @@
  * any of the rest hear them; they are heard again one after the other. clog: everything from one node to another takes
  * its time, or both ways. narrow: few bytes get through in a second on each connection from one node to another.
  */
+import type { Actor } from '../actor.ts';
 import { around, below, chance, pick, SITE } from '../dice.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
 import { clog, cut, cutAnswers, cutKey, heal, healSome, narrow } from '../network/trouble.ts';
 import type { Target, TroublePlan } from '../scenario.ts';
+import { STORING } from '../workload/storing.ts';
 import { actorOf, queueNetwork, tellLine, type World } from '../world.ts';
 import { endLater, nodeFor, noteHolds, smallerSide, type Troubles } from './troubles.ts';
 
@@ -23,6 +25,10 @@ const CLOGS_US: readonly number[] = [5_000, 50_000, 300_000, 1_500_000];
 const NARROWS: readonly number[] = [5, 30, 200];
 /** How long the network is broken between nodes, on average: below time-outs, or far beyond. Microseconds. */
 const LASTS_US: readonly number[] = [400_000, 1_500_000, 4_000_000];
+/** The same of a coordinator, which is replaced and does not hear of it. */
+const ALONE_US: readonly number[] = [1_500_000, 4_000_000, 8_000_000];
+/** Between its clients and the other nodes, where they are cut off from it in turn, on average. */
+const TURN_US = 300_000;
 
 /** How long it takes, on average, until the next of a smaller side is heard again. Microseconds. */
 const RETURNS_US: readonly number[] = [1_500_000, 4_000_000];
@@ -35,13 +41,18 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
   const from = nodeFor(world, troubles, on).actor;
   const others = troubles.nodes.filter((node) => node !== from);
   const directions: number[] = [];
+  const us = around(dice, SITE.pairs, 6, pick(dice, SITE.pairs, 6, on === 'coordinator' ? ALONE_US : LASTS_US));
   switch (family) {
     case 'pairCut':
       cutOff(world, from, [pick(dice, SITE.pairs, 3, others)], directions);
       break;
-    case 'isolation':
-      cutOff(world, from, [...others, ...clientsCut(world, on)], directions);
+    case 'isolation': {
+      const clients = clientsCut(world, on);
+      const isInTurn = on === 'coordinator' && clients.length > 0 && chance(dice, SITE.pairs, 3, 500_000);
+      cutOff(world, from, isInTurn ? clients : [...others, ...clients], directions);
+      if (isInTurn) endLater(world, troubles, { kind: 'apart', actor: from, us }, around(dice, SITE.pairs, 3, TURN_US));
       break;
+    }
     case 'keyCut':
     case 'answerCut':
       cutByKey(world, from, others, family === 'answerCut', directions);
@@ -72,18 +83,38 @@ export function strikeLinks(world: World, troubles: Troubles, { family, on }: Tr
       return false;
   }
   noteHolds(world, troubles);
-  const us = around(dice, SITE.pairs, 6, pick(dice, SITE.pairs, 6, LASTS_US));
   endLater(world, troubles, { kind: 'links', directions }, us);
   return true;
 }
 
-/** The clients that do not reach a node either: none or all; of a coordinator some, who find the next one soon. */
+/** Cuts a node off from all others for so long, its clients having gone before: whatever it took is committed. */
+export function isolate(world: World, troubles: Troubles, node: number, us: number): void {
+  const directions: number[] = [];
+  cutOff(
+    world,
+    node,
+    troubles.nodes.filter((other) => other !== node),
+    directions,
+  );
+  noteHolds(world, troubles);
+  endLater(world, troubles, { kind: 'links', directions }, us);
+}
+
+/**
+ * The clients that do not reach a node either: none or all; of a coordinator some, who find the next one soon, or all
+ * but the tools of operators, which may run on its own machine.
+ */
 function clientsCut({ dice, actors }: World, on: Target): number[] {
   const areAll = chance(dice, SITE.pairs, 3, 400_000);
   const areSome = on === 'coordinator' && !areAll;
   if (!areAll && !areSome) return [];
-  const clients = actors.filter(({ role }) => role === 'client').map(({ actor }) => actor);
-  return areAll ? clients : clients.filter(() => chance(dice, SITE.pairs, 3, 500_000));
+  const clients = actors.filter(({ role }) => role === 'client');
+  const isByChance = areSome && chance(dice, SITE.pairs, 3, 500_000);
+  const isCut = ({ machine }: Actor): boolean => {
+    if (areAll) return true;
+    return isByChance ? chance(dice, SITE.pairs, 3, 500_000) : machine !== STORING;
+  };
+  return clients.filter(isCut).map(({ actor }) => actor);
 }
 
 /** Who goes together comes back one by one: the first has heard then of what the last still knows nothing of. */

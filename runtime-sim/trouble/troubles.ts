@@ -19,6 +19,8 @@ export type Ending =
   /** Of a client: the process dies. */
   | { readonly kind: 'life'; readonly actor: number; readonly life: number }
   | { readonly kind: 'congestion' }
+  /** Those whose connections to clients broke first are cut off from the other nodes now, for so long. */
+  | { readonly kind: 'apart'; readonly actor: number; readonly us: number }
   /** What was cut or clogged, as `directionKey` names it. */
   | { readonly kind: 'links'; readonly directions: readonly number[] };
 

@@ -9,6 +9,7 @@ import { type Consumer, createConsumer } from '../../core/client/consumer-state.
 import { createIds, type Ids } from '../../core/lib/ids.ts';
 import { uuidFromBytes } from '../../core/lib/uuid.ts';
 import type { GroupHistory } from '../../core/verify/group-history.ts';
+import type { Rest } from '../scenario.ts';
 import { beginMember, type MemberNotes } from './group-notes.ts';
 import { createJitter, type Jitter, jitter } from './jitter.ts';
 import type { Observer } from './observer.ts';
@@ -51,6 +52,9 @@ export interface ConsumingOptions {
   readonly isPassing: boolean;
   /** And without a word. */
   readonly isVanishing: boolean;
+  /** When all members of its group are away together; from `restsFromUs` of the world on those times count. */
+  readonly rests: readonly Rest[];
+  readonly restsFromUs: number;
 }
 
 /** What a listener was told and has not called off. */
@@ -89,9 +93,15 @@ export interface Consuming {
   isStopped: boolean;
   /** When it goes for good; Infinity for never. */
   passAtMs: number;
+  /** Which rest comes next, and when; Infinity for none. */
+  readonly resting: { next: number; atMs: number };
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** What it takes at most to leave. */
+export const CLOSE_MS = 2_000;
+/** A zombie comes back at the latest so long after its session is over. */
+export const ZOMBIE_MS_MAX = 3_000;
 
 /** A process that has not been started. */
 export function createConsuming(options: ConsumingOptions): Consuming {
@@ -117,6 +127,7 @@ export function createConsuming(options: ConsumingOptions): Consuming {
     lookups: new Map(),
     isStopped: false,
     passAtMs: NEVER,
+    resting: { next: 0, atMs: NEVER },
   };
 }
 
@@ -139,4 +150,14 @@ function newConsumer({ consumer }: ConsumingOptions, groupProtocol: GroupProtoco
 /** After how long the coordinator gives it up, ms, if it says nothing. */
 export function sessionMsOf({ options, protocol }: Consuming): number {
   return protocol === 'classic' ? (options.consumer.sessionTimeoutMs ?? 0) : options.sessionMs;
+}
+
+/** How long it stands still: half of the time beyond what others wait in a rebalance, within its session if may be. */
+export function frozenMs(state: Consuming): number {
+  const { dice, options } = state;
+  const waitedMs = options.consumer.maxPollIntervalMs ?? 0;
+  const missingMs = sessionMsOf(state) - waitedMs;
+  return missingMs > 0 && jitter(dice, 2) === 0
+    ? waitedMs + jitter(dice, missingMs)
+    : jitter(dice, options.frozenMsMax);
 }

@@ -32,7 +32,16 @@ import { readRecords } from '../../core/protocol/records.ts';
 import { addDelivery } from '../../core/verify/group-history.ts';
 import { complain } from '../../core/verify/history.ts';
 import { asAnyMachine } from '../actor.ts';
-import { type Consuming, type ConsumingOptions, createConsuming, renew, sessionMsOf } from './consuming-state.ts';
+import {
+  CLOSE_MS,
+  type Consuming,
+  type ConsumingOptions,
+  createConsuming,
+  frozenMs,
+  renew,
+  sessionMsOf,
+  ZOMBIE_MS_MAX,
+} from './consuming-state.ts';
 import {
   beginMember,
   endMember,
@@ -44,18 +53,16 @@ import {
   noteOutcome,
 } from './group-notes.ts';
 import { createJitter, jitter } from './jitter.ts';
+import { planRest, rest } from './resting.ts';
 
 /** What a listener takes at most when all is to settle. */
 const LISTENER_MS_MAX = 60;
 /** One in so many times a listener takes long, from half of its time on. */
 const SLOW_LISTENER = 3;
 const LOOKUP_EVERY_MS = 900;
-const CLOSE_MS = 2_000;
 const CLOSING_LOOK_MS = 20;
 /** Whoever goes for good goes so late at most, beside the time that others take to come back. */
 const PASSING_MS_MAX = 4_000;
-/** A zombie comes back at the latest so long after its session is over. */
-const ZOMBIE_MS_MAX = 3_000;
 /** Of two processes of one instance the one that was refused stays away for so long at most. */
 const TWIN_AWAY_MS_MAX = 6_000;
 
@@ -73,6 +80,7 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
       state.nextPollMs = env.nowMs;
       state.nextLookupMs = env.nowMs + jitter(state.dice, LOOKUP_EVERY_MS);
       planTrouble(state, env);
+      planRest(state, env);
       feed(state, env, { kind: 'wake' }, out);
       return;
     case 'stop':
@@ -82,6 +90,7 @@ function step(state: Consuming, env: Env, input: Input, out: Outbox): void {
         return;
       }
       state.nextTroubleMs = NEVER;
+      state.resting.atMs = NEVER;
       state.nextPollMs = Math.min(state.nextPollMs, env.nowMs + state.options.pollEveryMs);
       if (state.owed !== null) state.owed.atMs = Math.min(state.owed.atMs, env.nowMs + LISTENER_MS_MAX);
       if (state.backAtMs !== NEVER) state.backAtMs = Math.min(state.backAtMs, env.nowMs);
@@ -147,12 +156,17 @@ function vanish(state: Consuming): void {
 /** It goes on. Its owner may come for records, and commit, before it hears of anything that has happened meanwhile. */
 function thaw(state: Consuming, env: Env, out: Outbox): void {
   state.frozenUntilMs = 0;
+  const comesForMore = jitter(state.dice, 2) === 0;
   if (state.isZombie) {
     state.isZombie = false;
+    if (comesForMore) poll(state, env);
     const ticket = commitOffsets(state.consumer, env, null, true);
     const isMember = !('assigned' in state.options.to) && state.notes.holdings.size > 0;
     if (ticket > 0 && isMember) state.options.observer.reached('sim.consumer.zombie');
-  } else if (jitter(state.dice, 2) === 0) act(state, env);
+  } else if (comesForMore) {
+    act(state, env);
+    commitOffsets(state.consumer, env, null, true);
+  }
   for (const waiting of state.inbox.splice(0)) feed(state, env, waiting, out);
 }
 
@@ -161,6 +175,7 @@ function act(state: Consuming, env: Env): void {
   const { consumer, owed } = state;
   if (env.nowMs >= state.passAtMs) pass(state, env);
   if (env.nowMs >= state.backAtMs) comeBack(state, env);
+  rest(state, env);
   if (env.nowMs >= state.nextTroubleMs) cause(state, env);
   if (state.isGone) return;
   if (owed !== null && owed.ticket === 0 && env.nowMs >= owed.atMs) {
@@ -214,16 +229,6 @@ function cause(state: Consuming, env: Env): void {
       state.isBack = 'anew';
       state.backAtMs = env.nowMs + CLOSE_MS + jitter(dice, 3_000);
   }
-}
-
-/** Half of the time longer than others wait for it in a rebalance, and shorter than its session, where that may be. */
-function frozenMs(state: Consuming): number {
-  const { dice, options } = state;
-  const waitedMs = options.consumer.maxPollIntervalMs ?? 0;
-  const missingMs = sessionMsOf(state) - waitedMs;
-  return missingMs > 0 && jitter(dice, 2) === 0
-    ? waitedMs + jitter(dice, missingMs)
-    : jitter(dice, options.frozenMsMax);
 }
 
 function comeBack(state: Consuming, env: Env): void {
@@ -372,6 +377,7 @@ function deadlineMs(state: Consuming): number {
     state.nextLookupMs,
     state.backAtMs,
     state.passAtMs,
+    state.resting.atMs,
     owed !== null && owed.ticket === 0 ? owed.atMs : NEVER,
     consumerDeadlineMs(state.consumer),
   );

@@ -2,7 +2,7 @@
  * A process that stores offsets for a group without being a member of it, as operators' tools and simple consumers do:
  * at drawn moments it asks for another place to go on from, mostly a little before the furthest that was handed out,
  * sometimes anywhere. It stores nothing beyond that, so that whatever is committed was handed to somebody. Or it asks
- * what is stored, which a coordinator must know that may have been replaced by another.
+ * what is stored, which a coordinator must know that may have been replaced by another; some do nothing else.
  *
  * It speaks through the consumer that serves real programs too, which subscribes to nothing. A tool is run anew for
  * each of this, so that it asks for the coordinator each time, whichever node it reaches; others go on with the one
@@ -33,6 +33,8 @@ export interface StoringOptions {
   readonly everyMs: number;
   /** Each attempt is another process. */
   readonly isTool: boolean;
+  /** It only asks, as those do who watch how far a group has come. */
+  readonly isWatcher: boolean;
 }
 
 /** Its state. */
@@ -97,12 +99,12 @@ function step(state: Storing, env: Env, input: Input, out: Outbox): void {
 
 function act(state: Storing, env: Env, out: Outbox): void {
   const { options, dice, open } = state;
-  const { observer, partitions, everyMs, isTool } = options;
+  const { observer, partitions, everyMs, isTool, isWatcher } = options;
   state.nextMs = env.nowMs + 1 + jitter(dice, 2 * everyMs);
   if (open.size > 0) return;
   if (isTool) runAnew(state, env, out);
   const { consumer } = state;
-  if (jitter(dice, 2) === 0) {
+  if (!isWatcher && jitter(dice, 2) === 0) {
     store(state, env);
     return;
   }
