@@ -17,6 +17,7 @@ import { createKeeper, isSpoilt, noteDeserted, placeIn } from './damage.ts';
 import { createDice } from './dice.ts';
 import { crashDisk, type DiskFigures } from './disk/disk.ts';
 import { createElectionNotes, noteElections } from './election-marks.ts';
+import { createContactNotes, watchContact } from './group-contact.ts';
 import { createExpiryNotes, watchExpiry } from './group-expiry.ts';
 import { createGroupNotes, noteGroups } from './group-marks.ts';
 import { watchShares } from './group-shares.ts';
@@ -120,6 +121,7 @@ function prepare(options: RunOptions, plan: Plan): Run {
     told: new Map<string, number>(),
     elections,
     groups: createGroupNotes(),
+    contacts: createContactNotes(),
     expiry: createExpiryNotes(plan),
     shares: new Map(),
     witness,
@@ -184,6 +186,7 @@ function onStepped(run: Run, actor: Actor, out: Outbox): void {
   noteElections(elections, node.image, world.env.reached);
   testify(scene, actor, lookAt(onlooker, history, actor, world.nowUs));
   note(scene, judgeClaims(node, out));
+  note(scene, watchContact(run.contacts, history, actor, node, world.nowUs));
 }
 
 type Shown = Pick<Run, 'witness' | 'history' | 'nodes' | 'elections' | 'world' | 'plan' | 'keeper'>;

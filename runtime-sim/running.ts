@@ -8,6 +8,7 @@ import type { Complaint, History } from '../core/verify/history.ts';
 import type { Actor, AnyMachine } from './actor.ts';
 import { isSpoilt, type Keeper, noteComplaints, noteDamages, noteFlips, noteRecoveries } from './damage.ts';
 import type { ElectionNotes } from './election-marks.ts';
+import type { ContactNotes } from './group-contact.ts';
 import type { ExpiryNotes } from './group-expiry.ts';
 import type { GroupNotes } from './group-marks.ts';
 import type { ShareNotes } from './group-shares.ts';
@@ -41,6 +42,7 @@ export interface Run {
   readonly onlooker: Onlooker;
   readonly elections: ElectionNotes;
   readonly groups: GroupNotes;
+  readonly contacts: ContactNotes;
   readonly expiry: ExpiryNotes;
   readonly shares: ShareNotes;
   readonly keeper: Keeper;

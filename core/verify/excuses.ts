@@ -307,7 +307,7 @@ const NEVER = new Set(['phantom', 'worker-died', 'endless']);
  */
 const NOT_OF_A_DISK = new Set([
   ...['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered', 'group-late-delivery'],
-  ...['two-owners', 'zombie-commit', 'zombie-heard', 'generation-regression', 'offset-regression'],
+  ...['two-owners', 'zombie-commit', 'zombie-heard', 'generation-regression', 'offset-regression', 'answered-alone'],
 ]);
 
 /** Where a violation was found: in the log of a partition, in what the quorum keeps, or in a node. */

@@ -3,7 +3,14 @@
  * `groups.ts` nothing is held against a member that was given up and has not heard of it: what counts is what was
  * acknowledged.
  */
-import type { Assignment, GroupHistory, Holding, OffsetCommit, OffsetLookup } from './group-history.ts';
+import {
+  type Assignment,
+  type GroupHistory,
+  type Holding,
+  type OffsetCommit,
+  type OffsetLookup,
+  soundProofs,
+} from './group-history.ts';
 import { type GroupFacts, holdingsByPartition, mayBeAnother } from './groups.ts';
 import { type Complaint, type History, partitionText, report } from './history.ts';
 
@@ -24,7 +31,7 @@ export function findZombieCommits({ history }: GroupFacts): Found {
         const whose = `after member ${later.member} had come to own something in ${later.generation}`;
         report(found, 'zombie-commit', 5, partition, `${who} in generation ${generation} ${whose}`);
       } else if (!mayBeAnother(history, partition, commit.lastSentUs)) {
-        const later = nextOwner(byPartition.get(partition) ?? [], commit);
+        const later = nextOwner(byPartition.get(partition) ?? [], assignments, commit);
         if (later === undefined) continue;
         const sentence = `${who}, which member ${later.member} had come to own at ${later.fromUs} us`;
         report(found, 'zombie-commit', 5, partition, sentence);
@@ -37,9 +44,10 @@ export function findZombieCommits({ history }: GroupFacts): Found {
 /** Promise 5. Nor is anybody of an earlier generation told that all is well, or anybody whose place is another's. */
 export function findZombiesHeard({ history }: GroupFacts): Found {
   const found: Found = [];
-  for (const { groupId, kind, assignments, proofs, endsUs } of history.groups) {
+  for (const group of history.groups) {
+    const { groupId, kind, assignments, endsUs } = group;
     if (kind !== 'classic') continue;
-    for (const { member, generation, sentUs } of proofs) {
+    for (const { member, generation, sentUs } of soundProofs(group)) {
       if (generation === undefined) continue;
       const later = successor(assignments, { member, generation, lastSentUs: sentUs }, endsUs);
       if (later === undefined) continue;
@@ -92,10 +100,22 @@ function successor(
 }
 
 /** Who came to own the partition after the committing member had, and before the commit was sent. */
-function nextOwner(holdings: readonly Holding[], { member, lastSentUs }: OffsetCommit): Holding | undefined {
+function nextOwner(
+  holdings: readonly Holding[],
+  assignments: readonly Assignment[],
+  { member, lastSentUs }: OffsetCommit,
+): Holding | undefined {
   let ownUs = Number.POSITIVE_INFINITY;
   for (const one of holdings) if (one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
-  return holdings.find((one) => one.member !== member && one.askedUs > ownUs && one.fromUs < lastSentUs);
+  return holdings.find((one) => {
+    return one.member !== member && one.fromUs < lastSentUs && askedUsOf(assignments, one) > ownUs;
+  });
+}
+
+/** When the owner asked for what it was given: of one that speaks the classic protocol, when it asked to join. */
+function askedUsOf(assignments: readonly Assignment[], { member, fromUs, askedUs }: Holding): number {
+  if (askedUs >= 0) return askedUs;
+  return assignments.find((one) => one.member === member && one.atUs === fromUs)?.askedUs ?? -1;
 }
 
 /**
@@ -104,10 +124,14 @@ function nextOwner(holdings: readonly Holding[], { member, lastSentUs }: OffsetC
  */
 export function findOutsiderCommits({ history }: GroupFacts): Found {
   const found: Found = [];
-  for (const { groupId, kind, commits, holdings, proofs } of history.groups) {
+  for (const group of history.groups) {
+    const { groupId, kind, commits, holdings } = group;
     if (kind === 'simple') continue;
     const ofMembers = commits.filter(({ outcome, generation }) => outcome === 'acknowledged' && generation >= 0);
-    const heard = [...proofs, ...ofMembers.map(({ member, lastSentUs }) => ({ member, sentUs: lastSentUs }))];
+    const heard = [
+      ...soundProofs(group),
+      ...ofMembers.map(({ member, lastSentUs }) => ({ member, sentUs: lastSentUs })),
+    ];
     for (const { outcome, generation, partition, offset, sentUs, doneUs } of commits) {
       if (outcome !== 'acknowledged' || generation >= 0) continue;
       const isThere = (one: Holding): boolean => {
@@ -137,7 +161,7 @@ export function findOffsetRegressions({ history }: GroupFacts): Found {
         .map((commit) => ({ commit, lastUs: latestUs(history, group, commit) }));
       const seen: OffsetLookup[] = [];
       for (const lookup of lookups) {
-        if (lookup.partition !== partition) continue;
+        if (lookup.partition !== partition || isOfBefore(group, lookup)) continue;
         const goneUs = expirations.findLast((one) => one.partition === partition && one.atUs <= lookup.doneUs)?.atUs;
         const problem = judgeLookup(ofPartition, seen, lookup, goneUs ?? -1);
         seen.push(lookup);
@@ -147,6 +171,11 @@ export function findOffsetRegressions({ history }: GroupFacts): Found {
     }
   }
   return found;
+}
+
+/** Whether a coordinator may have answered that did not know that it had been replaced. */
+function isOfBefore({ unaware }: GroupHistory, { askedUs, doneUs }: OffsetLookup): boolean {
+  return unaware.some(({ fromUs, toUs }) => fromUs <= doneUs && toUs >= askedUs);
 }
 
 /**

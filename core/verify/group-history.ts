@@ -98,6 +98,10 @@ export interface GroupHistory {
   readonly commits: OffsetCommit[];
   readonly lookups: OffsetLookup[];
   readonly expirations: Expiration[];
+  /**
+   * When a coordinator that had been replaced had not heard of it, and went on: what it said meanwhile was so before.
+   */
+  readonly unaware: { readonly fromUs: number; toUs: number }[];
   /** When its coordinator was seen to forget all of it: its generations are counted anew then. */
   readonly endsUs: number[];
   readonly deliveries: Deliveries;
@@ -124,6 +128,7 @@ export function createGroupHistory(groupId: string, kind: GroupKind): GroupHisto
     commits: [],
     lookups: [],
     expirations: [],
+    unaware: [],
     endsUs: [],
     deliveries: { holding: [], partition: [], offset: [], atUs: [] },
     members: 0,
@@ -152,4 +157,10 @@ export function nextToHand({ deliveries }: GroupHistory, partition: number): num
     if (deliveries.partition[i] === partition) next = Math.max(next, offset + 1);
   });
   return next;
+}
+
+/** The proofs that surely come from who coordinated the group when they were asked for. */
+export function soundProofs({ proofs, unaware }: GroupHistory): readonly Proof[] {
+  if (unaware.length === 0) return proofs;
+  return proofs.filter(({ sentUs }) => !unaware.some(({ fromUs, toUs }) => sentUs >= fromUs && sentUs <= toUs));
 }

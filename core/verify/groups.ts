@@ -7,7 +7,7 @@
  * session goes on believing that it owns what is another's already, until it hears of it. What counts is what the
  * coordinator has acknowledged, by when that was asked.
  */
-import type { Assignment, GroupHistory, Holding, OffsetCommit } from './group-history.ts';
+import { type Assignment, type GroupHistory, type Holding, type OffsetCommit, soundProofs } from './group-history.ts';
 import { type Complaint, type History, partitionText, report } from './history.ts';
 
 /** What is known of the partitions. */
@@ -83,9 +83,10 @@ function findGenerationsBack({ groupId, assignments, endsUs }: GroupHistory, fou
  * begun. Of the later one that may have been the very question by which it came to own it; whoever stood still, and
  * reads an old answer, asked before.
  */
-function findTwoAtOnce(history: History, { groupId, holdings, proofs }: GroupHistory, found: Found): void {
+function findTwoAtOnce(history: History, group: GroupHistory, found: Found): void {
+  const { groupId, holdings } = group;
   const sentBy = new Map<number, number[]>();
-  for (const { member, sentUs } of proofs) {
+  for (const { member, sentUs } of soundProofs(group)) {
     const sent = sentBy.get(member) ?? [];
     sentBy.set(member, sent);
     sent.push(sentUs);

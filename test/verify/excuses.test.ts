@@ -147,7 +147,7 @@ test('damaged replicas excuse neither a second leader nor owner, nor what was re
   const excuses = woundedOn(1, 2, 3);
   const ofLeaders = ['two-leaders', 'epoch-regression', 'early-read', 'failed-but-read', 'unanswered', 'phantom'];
   const ofGroups = ['two-owners', 'zombie-commit', 'zombie-heard', 'generation-regression', 'offset-regression'];
-  for (const checker of [...ofLeaders, ...ofGroups, 'group-late-delivery']) {
+  for (const checker of [...ofLeaders, ...ofGroups, 'group-late-delivery', 'answered-alone']) {
     expect(excuseFor(excuses, { checker, log: LOG, node: -1 })).toBeNull();
   }
   expect(excuseFor(excuses, { checker: 'incomplete-leader', log: LOG, node: -1 })).not.toBeNull();

@@ -58,3 +58,28 @@ test('who comes to own a partition goes on where its group stood', () => {
   group.expirations.push({ partition: 0, atUs: 290 });
   expect(found(history)).toEqual([]);
 });
+
+test('who speaks the classic protocol in a group of both commits nothing that is the next one of these since', () => {
+  const history = createHistory([{ topic: 't', partition: 0 }]);
+  const group = createGroupHistory('g', 'both');
+  history.groups.push(group);
+  own(group, 1, 100, FOREVER);
+  own(group, 2, 300, FOREVER);
+  addDelivery(group, { holding: 0, partition: 0, offset: 0, atUs: 110 });
+  commit(group, 1, 290);
+  commit(group, 1, 310);
+  expect(found(history)).toEqual([]);
+  for (const one of group.assignments) Object.assign(one, { askedUs: one.atUs - 20 });
+  expect(found(history)).toEqual(['zombie-commit']);
+});
+
+test('of a coordinator that did not know that it had been replaced older offsets may be heard', () => {
+  const { history, group } = scene();
+  commit(group, 2, 90);
+  group.lookups.push({ partition: 0, offset: 2, askedUs: 220, doneUs: 230 });
+  expect(found(history)).toEqual(['offset-regression']);
+  group.unaware.push({ fromUs: 200, toUs: 225 });
+  expect(found(history)).toEqual([]);
+  group.lookups.push({ partition: 0, offset: 2, askedUs: 226, doneUs: 230 });
+  expect(found(history)).toEqual(['offset-regression']);
+});
