@@ -84,7 +84,7 @@ function findGenerationsBack({ groupId, assignments, endsUs }: GroupHistory, fou
  * reads an old answer, asked before.
  */
 function findTwoAtOnce(history: History, group: GroupHistory, found: Found): void {
-  const { groupId, holdings } = group;
+  const { groupId } = group;
   const sentBy = new Map<number, number[]>();
   for (const { member, sentUs } of soundProofs(group)) {
     const sent = sentBy.get(member) ?? [];
@@ -95,7 +95,7 @@ function findTwoAtOnce(history: History, group: GroupHistory, found: Found): voi
     if (of.askedUs > sinceUs) return of.askedUs;
     return sentBy.get(of.member)?.find((sentUs) => sentUs > Math.max(sinceUs, of.fromUs) && sentUs < of.toUs);
   };
-  const byPartition = holdingsByPartition(holdings);
+  const byPartition = holdingsByPartition(holdingsAnew(group));
   for (const [partition, ofPartition] of byPartition) {
     for (const late of ofPartition) {
       for (const early of ofPartition) {
@@ -109,6 +109,25 @@ function findTwoAtOnce(history: History, group: GroupHistory, found: Found): voi
       }
     }
   }
+}
+
+/**
+ * Holdings, of the classic protocol one for each generation: a member that has missed some, and comes back with what it
+ * had, may be told that it keeps that. It owns it anew; another may have owned it meanwhile.
+ */
+function holdingsAnew({ holdings, assignments }: GroupHistory): Holding[] {
+  const toldUs = new Map<number, number[]>();
+  for (const { member, atUs } of assignments) {
+    const times = toldUs.get(member) ?? [];
+    toldUs.set(member, times);
+    times.push(atUs);
+  }
+  return holdings.flatMap((holding) => {
+    const { member, fromUs, toUs, askedUs } = holding;
+    if (askedUs !== -1) return [holding];
+    const times = [fromUs, ...(toldUs.get(member) ?? []).filter((us) => us > fromUs && us < toUs)];
+    return times.map((us, at) => ({ ...holding, fromUs: us, toUs: times[at + 1] ?? toUs }));
+  });
 }
 
 /**

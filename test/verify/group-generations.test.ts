@@ -1,4 +1,4 @@
-/** The generations of a classic group are counted on as long as it lasts. */
+/** The generations of a classic group are counted on as long as it lasts; in each a member owns anew what it has. */
 import { expect, test } from 'vitest';
 import { judge } from '../../core/verify/checkers.ts';
 import { createGroupHistory, type GroupHistory } from '../../core/verify/group-history.ts';
@@ -41,4 +41,22 @@ test('a group that has ended begins to count anew, and one of both protocols is 
   join(both.group, 1, 5, 10, 20);
   join(both.group, 2, 1, 30, 40);
   expect(found(both)).toEqual([]);
+});
+
+test('who has missed generations may be told to keep what another owned meanwhile, and not what another owns', () => {
+  const one = scene();
+  const { group } = one;
+  const own = (member: number, fromUs: number, toUs: number): void => {
+    group.holdings.push({ member, partition: 0, fromUs, askedUs: -1, toUs });
+  };
+  own(1, 100, Number.POSITIVE_INFINITY);
+  join(group, 1, 1, 90, 100);
+  own(2, 200, 300);
+  join(group, 2, 2, 190, 200);
+  join(group, 1, 3, 390, 400);
+  group.proofs.push({ member: 2, sentUs: 250 }, { member: 1, sentUs: 450 });
+  expect(found(one)).toEqual([]);
+  own(3, 500, Number.POSITIVE_INFINITY);
+  group.proofs.push({ member: 1, sentUs: 510 }, { member: 3, sentUs: 520 });
+  expect(found(one)).toEqual(['two-owners']);
 });
