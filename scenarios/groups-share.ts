@@ -23,6 +23,6 @@ export const GROUPS_SHARE: Scenario = {
     { family: 'reset', every: [1_000, 5_000] },
     { family: 'cut', every: [4_000, 12_000] },
     { family: 'clientCrash', every: [4_000, 15_000], always: true },
-    { family: 'clockJump', every: [2_000, 8_000], always: true },
+    { family: 'clockJump', every: [1_500, 6_000], always: true },
   ],
 };

@@ -91,7 +91,7 @@ export const QUICK_TURNS: readonly SettingChoice[] = [
 
 /** What groups of consumers need in a run that is shorter than their usual time-outs. */
 export const QUICK_GROUPS: readonly SettingChoice[] = [
-  { name: 'group.initial.rebalance.delay.ms', values: [0, 200, 1_000] },
+  { name: 'group.initial.rebalance.delay.ms', values: [0, 400, 1_000] },
   { name: 'group.consumer.session.timeout.ms', values: [6_000] },
   { name: 'group.consumer.min.session.timeout.ms', values: [1_000] },
   { name: 'group.consumer.heartbeat.interval.ms', values: [300, 1_000] },

@@ -37,6 +37,6 @@ export const THREE_GROUPS: Scenario = {
     { family: 'clientCrash', every: [4_000, 12_000], always: true },
     { family: 'clog', every: [1_000, 4_000] },
     { family: 'isolation', every: [2_500, 8_000], on: 'coordinator' },
-    { family: 'clockJump', every: [2_000, 8_000], always: true },
+    { family: 'clockJump', every: [1_200, 5_000], always: true },
   ],
 };

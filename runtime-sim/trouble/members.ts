@@ -12,18 +12,19 @@ import { endLater, type MemberMoment, type Troubles } from './troubles.ts';
 
 /** Keys its dice; no node has this number. */
 const MEMBERS = 3_300;
-const MOMENTS: readonly MemberMoment[] = ['joining', 'givingUp', 'givingUp', 'givingUp', 'takingOver'];
+const MOMENTS: readonly MemberMoment[] = ['joining', 'owing', 'owing', 'givingUp', 'takingOver'];
 const MARKS: Readonly<Record<MemberMoment, string>> = {
   joining: 'sim.consumer.dies_joining',
   givingUp: 'sim.consumer.dies_giving_up',
+  owing: 'sim.consumer.dies_owing',
   takingOver: 'sim.consumer.dies_taking_over',
 };
 /** It dies within one of these: of the same moment mostly. */
 const WITHIN_US: readonly number[] = [1, 50_000, 500_000];
 
-/** Whether this crash of a client waits for a member to be in a rebalance: half of them where there are groups. */
+/** Whether this crash of a client waits for a member to be in a rebalance: most of them where there are groups. */
 export function awaitMember({ dice }: World, troubles: Troubles): boolean {
-  if (troubles.plan.groups.length === 0 || !chance(dice, SITE.client, MEMBERS, 500_000)) return false;
+  if (troubles.plan.groups.length === 0 || !chance(dice, SITE.client, MEMBERS, 700_000)) return false;
   troubles.awaitedMembers.add(pick(dice, SITE.client, MEMBERS, MOMENTS));
   return true;
 }

@@ -43,9 +43,9 @@ const MOMENTS: readonly GroupMoment[] = [
   'uncommitted',
 ];
 
-/** Whether this change of a date waits for a moment of a group: half of them where there are groups. */
+/** Whether this change of a date waits for a moment of a group: most of them where there are groups. */
 export function awaitRebalance({ dice }: World, troubles: Troubles): boolean {
-  if (troubles.plan.groups.length === 0 || !chance(dice, SITE.clock, REBALANCE, 500_000)) return false;
+  if (troubles.plan.groups.length === 0 || !chance(dice, SITE.clock, REBALANCE, 700_000)) return false;
   troubles.awaitedGroups.add(pick(dice, SITE.clock, REBALANCE, MOMENTS));
   return true;
 }

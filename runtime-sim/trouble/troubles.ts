@@ -33,8 +33,8 @@ export type ElectionStage = 'asks' | 'stands' | 'leads';
  */
 export type GroupMoment = 'rebalancing' | 'gathering' | 'silent' | 'uncommitted';
 
-/** A moment of a member that is soon over. */
-export type MemberMoment = 'joining' | 'givingUp' | 'takingOver';
+/** A moment of a member that is soon over; owing: it is in a generation that waits for what it has to give up. */
+export type MemberMoment = 'joining' | 'givingUp' | 'owing' | 'takingOver';
 
 /** The troubles of one run. */
 export interface Troubles {

@@ -24,9 +24,9 @@ export function isAtMoment(state: unknown, moment: MemberMoment): boolean {
   if (grouped === null || life !== 'open' || frozenUntilMs !== 0) return false;
   if (moment === 'joining') return rebalance === null && !isSettled(grouped.member);
   if (moment === 'takingOver') return rebalance?.kind === 'assigned';
-  // What is given up before the member has joined is nothing that anybody waits for.
-  const isBefore = grouped.member.protocol === 'classic' && grouped.member.classic.phase === 'preparing';
-  return rebalance?.kind === 'revoked' && !isBefore;
+  // Of the classic protocol it owes only what it gives up in a generation; what it gives up to join nobody waits for.
+  const isOwing = grouped.member.protocol === 'classic' && grouped.member.classic.phase === 'completing';
+  return rebalance?.kind === 'revoked' && isOwing === (moment === 'owing');
 }
 
 /** Where a member stands, for people. */
