@@ -7,6 +7,7 @@
  * changes nothing for the others. Whoever is in the group and says nothing new hears of the generation at once.
  */
 import { ErrorCode } from '../protocol/errors.ts';
+import type { GroupRecord } from '../protocol/group-records.ts';
 import type { JoinGroupRequest } from '../protocol/messages/11-join-group.ts';
 import { answerJoin, answerSync, joined, joinedAs, joinRefused, syncRefused } from './classic-answers.ts';
 import {
@@ -186,8 +187,11 @@ function joinAsNew(state: GroupState, work: GroupWork, group: ClassicGroup, join
   if (groupInstanceId !== null) {
     const memberId = newMemberId(groupInstanceId, work.uuid);
     const formerId = group.staticMembers.get(groupInstanceId);
-    if (formerId === undefined) enroll(state, work, group, memberId, join);
-    else replaceStatic(state, work, group, { formerId, memberId }, join);
+    const renamed = renamedRecord(group, groupInstanceId, memberId);
+    if (formerId === undefined) {
+      work.records.push(...renamed);
+      enroll(state, work, group, memberId, join);
+    } else replaceStatic(state, work, group, { formerId, memberId, renamed }, join);
     return;
   }
   const memberId = newMemberId(shortened(call.clientId), work.uuid);
@@ -254,12 +258,19 @@ function renew(work: GroupWork, group: ClassicGroup, member: ClassicMember, join
   setJoinWaiter(group, member, waiter);
 }
 
+/** The place of a static member: its ids, former and new, and what is written so that it is known under the new one. */
+interface Place {
+  readonly formerId: string;
+  readonly memberId: string;
+  readonly renamed: readonly GroupRecord[];
+}
+
 /** A static member came without an id: it takes the place of its former self, who is fenced. */
 function replaceStatic(
   state: GroupState,
   work: GroupWork,
   group: ClassicGroup,
-  { formerId, memberId }: { readonly formerId: string; readonly memberId: string },
+  { formerId, memberId, renamed }: Place,
   join: Join,
 ): void {
   const former = group.members.get(formerId);
@@ -271,7 +282,6 @@ function replaceStatic(
   const member = takePlace(work, group, former, memberId);
   touch(state, work, group, member);
   renew(work, group, member, join);
-  const renamed = renamedRecord(group, formerId, memberId);
   if (group.state === 'PreparingRebalance') {
     work.records.push(...renamed);
     completeIfAllJoined(state, work, group);

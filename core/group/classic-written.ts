@@ -53,11 +53,13 @@ export function generationRecord(group: ClassicGroup, assigned: (memberId: strin
 }
 
 /**
- * The last record of a group with a static member under its new id, if it was there under its former: a coordinator
- * that loads the group before its next generation would take the new one for a zombie.
+ * The last record of a group with a static member under its new id, if its instance was there under another, whether
+ * that has left since or not: a coordinator that loads the group before its next generation would take the new one for
+ * a zombie.
  */
-export function renamedRecord({ groupId, written }: ClassicGroup, formerId: string, memberId: string): GroupRecord[] {
-  if (written?.members.some((member) => member.memberId === formerId) !== true) return [];
+export function renamedRecord({ groupId, written }: ClassicGroup, instanceId: string, memberId: string): GroupRecord[] {
+  const formerId = written?.members.find(({ groupInstanceId }) => groupInstanceId === instanceId)?.memberId;
+  if (written === null || formerId === undefined || formerId === memberId) return [];
   const members = written.members.map((member) => (member.memberId === formerId ? { ...member, memberId } : member));
   const leader = written.leader === formerId ? memberId : written.leader;
   return [groupRecord('GroupMetadata', { group: groupId }, { ...written, leader, members })];

@@ -193,6 +193,18 @@ describe('a static member', () => {
     expect(beat(coordinator, generation, ids[1] ?? '', 'i1')).toBe(ErrorCode.FENCED_INSTANCE_ID);
   });
 
+  it('that leaves while a rebalance is prepared, and comes back, is known to the next coordinator', () => {
+    const coordinator = createCoordinator();
+    const { ids, generation } = settleStatic(coordinator);
+    join(coordinator, { memberId: ids[0] ?? '', groupInstanceId: 'i0' });
+    leave(coordinator, { memberId: ids[1] ?? '', groupInstanceId: 'i1' });
+    const back = join(coordinator, { groupInstanceId: 'i1' });
+    const { memberId } = awaited(coordinator, back);
+    failOver(coordinator);
+    expect(beat(coordinator, generation, memberId, 'i1')).toBe(ErrorCode.NONE);
+    expect(beat(coordinator, generation, ids[1] ?? '', 'i1')).toBe(ErrorCode.FENCED_INSTANCE_ID);
+  });
+
   it('that comes back while the assignment is made has everybody join again', () => {
     const coordinator = createCoordinator();
     const joining = ['i0', 'i1'].map((groupInstanceId) => join(coordinator, { groupInstanceId }));
