@@ -6,6 +6,7 @@
 import {
   type Assignment,
   type GroupHistory,
+  generationOf,
   type Holding,
   type OffsetCommit,
   type OffsetLookup,
@@ -99,16 +100,20 @@ function successor(
   });
 }
 
-/** Who came to own the partition after the committing member had, and before the commit was sent. */
+/**
+ * Who came to own the partition after the committing member had, and before the commit was sent; in the classic
+ * protocol not in a generation that is over: who has missed one, and is in the next, gives up what it had.
+ */
 function nextOwner(
   holdings: readonly Holding[],
   assignments: readonly Assignment[],
-  { member, lastSentUs }: OffsetCommit,
+  { member, lastSentUs, generation }: OffsetCommit,
 ): Holding | undefined {
   let ownUs = Number.POSITIVE_INFINITY;
   for (const one of holdings) if (one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
   return holdings.find((one) => {
-    return one.member !== member && one.fromUs < lastSentUs && askedUsOf(assignments, one) > ownUs;
+    if (one.member === member || one.fromUs >= lastSentUs || askedUsOf(assignments, one) <= ownUs) return false;
+    return one.askedUs >= 0 || generation <= (generationOf(assignments, one) ?? generation);
   });
 }
 

@@ -159,6 +159,14 @@ export function nextToHand({ deliveries }: GroupHistory, partition: number): num
   return next;
 }
 
+/** Under which generation or member epoch a member was told what it owns from then on. */
+export function generationOf(
+  assignments: readonly Assignment[],
+  { member, fromUs }: Pick<Holding, 'member' | 'fromUs'>,
+): number | undefined {
+  return assignments.find((one) => one.member === member && one.atUs === fromUs)?.generation;
+}
+
 /** The proofs that surely come from who coordinated the group when they were asked for. */
 export function soundProofs({ proofs, unaware }: GroupHistory): readonly Proof[] {
   if (unaware.length === 0) return proofs;

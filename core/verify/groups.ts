@@ -7,7 +7,15 @@
  * session goes on believing that it owns what is another's already, until it hears of it. What counts is what the
  * coordinator has acknowledged, by when that was asked.
  */
-import { type Assignment, type GroupHistory, type Holding, type OffsetCommit, soundProofs } from './group-history.ts';
+import {
+  type Assignment,
+  type GroupHistory,
+  generationOf,
+  type Holding,
+  type OffsetCommit,
+  type Proof,
+  soundProofs,
+} from './group-history.ts';
 import { type Complaint, type History, partitionText, report } from './history.ts';
 
 /** What is known of the partitions. */
@@ -85,15 +93,17 @@ function findGenerationsBack({ groupId, assignments, endsUs }: GroupHistory, fou
  */
 function findTwoAtOnce(history: History, group: GroupHistory, found: Found): void {
   const { groupId } = group;
-  const sentBy = new Map<number, number[]>();
-  for (const { member, sentUs } of soundProofs(group)) {
-    const sent = sentBy.get(member) ?? [];
-    sentBy.set(member, sent);
-    sent.push(sentUs);
+  const sentBy = new Map<number, Proof[]>();
+  for (const proof of soundProofs(group)) {
+    const sent = sentBy.get(proof.member) ?? [];
+    sentBy.set(proof.member, sent);
+    sent.push(proof);
   }
-  const isConfirmed = (of: Holding, sinceUs: number): number | undefined => {
-    if (of.askedUs > sinceUs) return of.askedUs;
-    return sentBy.get(of.member)?.find((sentUs) => sentUs > Math.max(sinceUs, of.fromUs) && sentUs < of.toUs);
+  const confirmation = (of: Owned, other: Owned): number | undefined => {
+    if (of.askedUs > other.fromUs) return of.askedUs;
+    const fromUs = Math.max(other.fromUs, of.fromUs);
+    const isOne = (one: Proof): boolean => one.sentUs > fromUs && one.sentUs < of.toUs && !hasMissed(of, other, one);
+    return sentBy.get(of.member)?.find(isOne)?.sentUs;
   };
   const byPartition = holdingsByPartition(holdingsAnew(group));
   for (const [partition, ofPartition] of byPartition) {
@@ -101,8 +111,8 @@ function findTwoAtOnce(history: History, group: GroupHistory, found: Found): voi
       for (const early of ofPartition) {
         if (early.member === late.member || early.fromUs > late.fromUs || early.toUs <= late.fromUs) continue;
         if (mayBeAnother(history, partition, late.fromUs)) continue;
-        const proof = isConfirmed(early, late.fromUs);
-        if (proof === undefined || isConfirmed(late, early.fromUs) === undefined) continue;
+        const proof = confirmation(early, late);
+        if (proof === undefined || confirmation(late, early) === undefined) continue;
         const who = `member ${late.member} of ${groupId} came to own ${partitionText(history, partition)}`;
         const other = `that member ${early.member} owned, and was confirmed in when it asked at ${proof} us`;
         report(found, 'two-owners', 5, partition, `${who} at ${late.fromUs} us, ${other}`);
@@ -111,11 +121,23 @@ function findTwoAtOnce(history: History, group: GroupHistory, found: Found): voi
   }
 }
 
+/** A holding, of the classic protocol with the generations in which it was owned anew, and first of all. */
+type Owned = Holding & { readonly generation?: number | undefined; readonly firstGeneration?: number | undefined };
+
+/**
+ * Whether a classic member has missed the generation in which the other came to own what it had, and says so in a later
+ * one that it was in: it is about to give that up, and has not been told yet what it owns.
+ */
+function hasMissed({ generation }: Owned, { firstGeneration }: Owned, proof: Proof): boolean {
+  if (generation === undefined || firstGeneration === undefined || proof.generation === undefined) return false;
+  return generation < firstGeneration && firstGeneration < proof.generation;
+}
+
 /**
  * Holdings, of the classic protocol one for each generation: a member that has missed some, and comes back with what it
  * had, may be told that it keeps that. It owns it anew; another may have owned it meanwhile.
  */
-function holdingsAnew({ holdings, assignments }: GroupHistory): Holding[] {
+function holdingsAnew({ holdings, assignments }: GroupHistory): Owned[] {
   const toldUs = new Map<number, number[]>();
   for (const { member, atUs } of assignments) {
     const times = toldUs.get(member) ?? [];
@@ -126,7 +148,11 @@ function holdingsAnew({ holdings, assignments }: GroupHistory): Holding[] {
     const { member, fromUs, toUs, askedUs } = holding;
     if (askedUs !== -1) return [holding];
     const times = [fromUs, ...(toldUs.get(member) ?? []).filter((us) => us > fromUs && us < toUs)];
-    return times.map((us, at) => ({ ...holding, fromUs: us, toUs: times[at + 1] ?? toUs }));
+    const firstGeneration = generationOf(assignments, holding);
+    return times.map((us, at): Owned => {
+      const generation = generationOf(assignments, { member, fromUs: us });
+      return { ...holding, fromUs: us, toUs: times[at + 1] ?? toUs, generation, firstGeneration };
+    });
   });
 }
 
@@ -143,8 +169,8 @@ export function mayBeAnother({ partitions, operations }: History, partition: num
 }
 
 /** Holdings by the partition that they are of, in their order. */
-export function holdingsByPartition(holdings: readonly Holding[]): Map<number, Holding[]> {
-  const byPartition = new Map<number, Holding[]>();
+export function holdingsByPartition<H extends Holding>(holdings: readonly H[]): Map<number, H[]> {
+  const byPartition = new Map<number, H[]>();
   for (const holding of holdings) {
     const list = byPartition.get(holding.partition) ?? [];
     byPartition.set(holding.partition, list);

@@ -60,3 +60,22 @@ test('who has missed generations may be told to keep what another owned meanwhil
   group.proofs.push({ member: 1, sentUs: 510 }, { member: 3, sentUs: 520 });
   expect(found(one)).toEqual(['two-owners']);
 });
+
+test('who has missed a generation gives up in the next what it gave to another, and may not be given it at once', () => {
+  /** Member 1 has the partition in generation 3, is not in 5, and gives it up in 6; member 2 is given it before. */
+  const gaveTo = (generation: number): { history: History; group: GroupHistory } => {
+    const one = scene('both');
+    const { group } = one;
+    group.holdings.push({ member: 1, partition: 0, fromUs: 100, askedUs: -1, toUs: 500 });
+    join(group, 1, 3, 90, 100);
+    group.holdings.push({ member: 2, partition: 0, fromUs: 300, askedUs: -1, toUs: Number.POSITIVE_INFINITY });
+    join(group, 2, generation, 290, 300);
+    group.proofs.push({ member: 2, sentUs: 350, generation }, { member: 1, sentUs: 450, generation: 6 });
+    const common = { sentUs: 460, lastSentUs: 460, doneUs: 470, isRepeated: false, outcome: 'acknowledged' } as const;
+    group.commits.push({ member: 1, generation: 6, partition: 0, offset: 0, ...common });
+    return one;
+  };
+  const rightly = ['two-owners', 'zombie-commit'];
+  expect(found(gaveTo(5)).filter((checker) => rightly.includes(checker))).toEqual([]);
+  expect(found(gaveTo(6))).toEqual(expect.arrayContaining(rightly));
+});
