@@ -109,7 +109,8 @@ function look(
 function mayBeDeleted({ commits }: GroupHistory, partition: number, nowUs: number): boolean {
   return commits.some((one) => {
     if (one.offset >= 0 || one.partition !== partition || one.sentUs > nowUs) return false;
-    return one.outcome !== 'acknowledged' || one.isRepeated || one.doneUs >= nowUs;
+    const isLate = one.isOver !== true && (one.outcome !== 'acknowledged' || one.isRepeated);
+    return isLate || one.doneUs >= nowUs;
   });
 }
 

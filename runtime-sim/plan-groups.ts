@@ -88,7 +88,7 @@ function drawSimple(dice: Dice, entity: number, range: GroupsRange): GroupPlan {
 }
 
 function drawClearing(dice: Dice, entity: number, { clearedPercent }: GroupsRange): number | null {
-  return below(dice, SITE.plan, entity, 100) < clearedPercent ? between(dice, SITE.plan, entity, 800, 4_000) : null;
+  return below(dice, SITE.plan, entity, 100) < clearedPercent ? between(dice, SITE.plan, entity, 300, 3_000) : null;
 }
 
 function drawWatch(dice: Dice, entity: number, { watchedPercent }: GroupsRange): number | null {

@@ -61,6 +61,13 @@ export const REQUIRED_MARKS: readonly string[] = [
   'sim.consumer.zombie',
   'sim.offsets.set_back',
   'sim.offsets.stored_simple',
+  // Groups and offsets are deleted where nobody is, refused where somebody is, and described.
+  'sim.group.deleteGroup_simple',
+  'sim.group.deleteOffset_simple',
+  'sim.group.deleteGroup_NON_EMPTY_GROUP',
+  'sim.group.deleteOffset_GROUP_SUBSCRIBED_TO_TOPIC',
+  'sim.group.describeGroup_classic',
+  'sim.group.describeConsumerGroup_consumer',
 ];
 
 /** Marks that a sweep without limits must reach. */
@@ -123,6 +130,12 @@ export const RARE_MARKS: readonly string[] = [
   // An operator moved a coordinator away, which went on for a while in which it had not heard of that.
   'sim.group.reassigned',
   'sim.group.reassigned_unheard',
+  // Groups that had members are deleted once they are empty; of one that is not there that is told.
+  'sim.group.deleteGroup_classic',
+  'sim.group.deleteGroup_consumer',
+  'sim.group.deleteGroup_GROUP_ID_NOT_FOUND',
+  'sim.group.describeGroup_GROUP_ID_NOT_FOUND',
+  'sim.group.listGroups_simple',
   // Zombies are fenced, in heartbeats and in commits.
   'member.fenced',
   'member.unknownAtHeartbeat',

@@ -8,7 +8,7 @@ import { ZERO_UUID } from '../lib/uuid.ts';
 import type { Env, Outbox } from '../lib/world.ts';
 import { ErrorCode } from '../protocol/errors.ts';
 import type { ApiKey, RequestInputOf } from '../protocol/messages/index.ts';
-import { callGroups, GROUP_KEYS, type GroupRequest, readGroupAnswer } from './group-calls.ts';
+import { callGroups, type DescribedGroup, GROUP_KEYS, type GroupRequest, readGroupAnswer } from './group-calls.ts';
 import { callReplicas, REPLICA_KEYS, type ReplicaRequest, readReplicaAnswer } from './replica-calls.ts';
 import { callVoters, type QuorumMember, readVoterAnswer, VOTER_KEYS, type VoterRequest } from './voter-calls.ts';
 
@@ -88,6 +88,10 @@ export interface AdminResult {
   /** Of describeQuorum. */
   readonly voters?: readonly QuorumMember[];
   readonly observers?: readonly QuorumMember[];
+  /** Of describeGroup and describeConsumerGroup. */
+  readonly group?: DescribedGroup;
+  /** Of listGroups. */
+  readonly groupIds?: readonly string[];
 }
 
 /** An answer taken apart. */
@@ -126,6 +130,9 @@ const QUESTIONS: readonly AdminRequest['kind'][] = [
   'listOffset',
   'listMoves',
   'describeQuorum',
+  'describeGroup',
+  'describeConsumerGroup',
+  'listGroups',
 ];
 
 /** Whether the request would change something, so that an answer that is lost leaves a doubt. */
@@ -187,6 +194,9 @@ export function callAdmin(
       return callVoters(channel, env, peer, version, request, patienceMs, out);
     case 'deleteGroup':
     case 'deleteOffset':
+    case 'describeGroup':
+    case 'describeConsumerGroup':
+    case 'listGroups':
       return callGroups(channel, env, peer, version, request, out);
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
@@ -283,6 +293,9 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
     }
     case 'deleteGroup':
     case 'deleteOffset':
+    case 'describeGroup':
+    case 'describeConsumerGroup':
+    case 'listGroups':
       return readGroupAnswer(request, event) ?? NO_ANSWER;
     default:
       return readVoterAnswer(request, event);

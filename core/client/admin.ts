@@ -56,6 +56,8 @@ export interface AdminEvent {
   readonly result: AdminResult;
   /** Attempts of which nobody knows whether they were, or will be, carried out. */
   readonly unsureAttempts: number;
+  /** Those of them that nobody answered: they may be carried out later than what was asked after them. */
+  readonly lostAttempts: number;
 }
 
 /** What an administrator is told. */
@@ -68,6 +70,7 @@ interface Task {
   readonly attemptsMax: number;
   attempts: number;
   unsure: number;
+  lost: number;
   retryAtMs: number;
   /** The call that is out; 0 for none. */
   call: number;
@@ -107,7 +110,7 @@ export function askAdmin(
 ): number {
   const ticket = nextTicket(admin.options.ids);
   const untilMs = env.nowMs + admin.options.timeoutMs;
-  const fresh = { attempts: 0, unsure: 0, retryAtMs: 0, call: 0, strangers: [] };
+  const fresh = { attempts: 0, unsure: 0, lost: 0, retryAtMs: 0, call: 0, strangers: [] };
   admin.tasks.set(ticket, { ticket, request, untilMs, attemptsMax, ...fresh });
   admin.isDirty = true;
   return ticket;
@@ -125,7 +128,10 @@ export function stepAdmin(admin: Admin, env: Env, input: AdminInput, out: Outbox
     if (task === undefined) continue;
     task.call = 0;
     if (event.kind === 'answered') takeAnswer(admin, env, task, event, out, events);
-    else again(admin, env, task, ErrorCode.NETWORK_EXCEPTION, true, events);
+    else {
+      if (isChange(task.request)) task.lost += 1;
+      again(admin, env, task, ErrorCode.NETWORK_EXCEPTION, true, events);
+    }
   }
   drive(admin, env, out, events);
 }
@@ -185,9 +191,9 @@ function finish(
   outcome: { readonly error: number; readonly message: string; readonly result: AdminResult },
   events: AdminEvent[],
 ): void {
-  const { ticket, request, unsure } = task;
+  const { ticket, request, unsure, lost } = task;
   admin.tasks.delete(ticket);
-  events.push({ ticket, request, ...outcome, unsureAttempts: unsure });
+  events.push({ ticket, request, ...outcome, unsureAttempts: unsure, lostAttempts: lost });
 }
 
 /** Asks all that may be asked now. */
@@ -229,7 +235,10 @@ export function stopAdmin(admin: Admin, out: Outbox, events: AdminEvent[]): void
   closeCluster(admin.cluster, out, []);
   const error = ErrorCode.NETWORK_EXCEPTION;
   for (const task of [...admin.tasks.values()]) {
-    if (task.call !== 0 && isChange(task.request)) task.unsure += 1;
+    if (task.call !== 0 && isChange(task.request)) {
+      task.unsure += 1;
+      task.lost += 1;
+    }
     finish(admin, task, { error, message: 'the administrator was stopped', result: {} }, events);
   }
 }

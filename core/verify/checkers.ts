@@ -15,6 +15,7 @@ import {
   findZombieCommits,
   findZombiesHeard,
 } from './group-commits.ts';
+import { findMisreadGroups } from './group-readings.ts';
 import { findDeliveryGaps, findGroupSkips, findRestless, findTwoOwners, findUnsettled } from './groups.ts';
 import { addComplaint, type Complaint, type History, partitionText, report, type Send } from './history.ts';
 import { lossesOfRead, lossesOfSend } from './losses.ts';
@@ -354,6 +355,7 @@ export const CHECKERS: readonly Checker[] = [
     find: findOutsiderCommits,
   },
   { name: 'offset-regression', promise: 5, says: 'committed offsets stay', find: findOffsetRegressions },
+  { name: 'group-misread', promise: 5, says: 'what is told of a group was so', find: findMisreadGroups },
   { name: 'group-restart', promise: 5, says: 'members go on where their group stood', find: findRestarts },
   { name: 'group-uncommitted', promise: 5, says: 'members give up what they have committed', find: findUncommitted },
   { name: 'group-skip', promise: 3, says: 'a group commits past what it was handed', find: findGroupSkips },

@@ -68,14 +68,18 @@ function ownOf(assignments: readonly Assignment[], commit: Claim): Assignment | 
   const { member, generation, lastSentUs } = commit;
   let own: Assignment | undefined;
   for (const one of assignments) {
-    if (one.member === member && one.generation === generation && one.atUs <= lastSentUs) own = one;
+    if (one.member === member && one.generation === generation && joinedUsOf(one) <= lastSentUs) own = one;
   }
   return own;
 }
 
 /** Whether somebody was given something after that: a group that was empty and is gone begins to count anew. */
 function isAfter(one: Assignment, own: Assignment | undefined): boolean {
-  return own === undefined || one.atUs > own.atUs;
+  return own === undefined || one.atUs > joinedUsOf(own);
+}
+
+function joinedUsOf({ joinedUs, atUs }: Assignment): number {
+  return joinedUs ?? atUs;
 }
 
 /**
@@ -92,7 +96,7 @@ function successor(
   const own = ownOf(assignments, claim);
   const isInPlace = (one: Assignment): boolean => {
     if (one.generation !== generation || one.member === member || one.instanceId === null) return false;
-    return own !== undefined && one.instanceId === own.instanceId && (one.askedUs ?? one.atUs) > own.atUs;
+    return own !== undefined && one.instanceId === own.instanceId && (one.askedUs ?? one.atUs) > joinedUsOf(own);
   };
   return assignments.find((one) => {
     const isInBetween = one.atUs < lastSentUs && one.atUs > sinceUs && isAfter(one, own);
@@ -130,20 +134,12 @@ function askedUsOf(assignments: readonly Assignment[], { member, fromUs, askedUs
 export function findOutsiderCommits({ history }: GroupFacts): Found {
   const found: Found = [];
   for (const group of history.groups) {
-    const { groupId, kind, commits, holdings } = group;
+    const { groupId, kind, commits } = group;
     if (kind === 'simple') continue;
-    const ofMembers = commits.filter(({ outcome, generation }) => outcome === 'acknowledged' && generation >= 0);
-    const heard = [
-      ...soundProofs(group),
-      ...ofMembers.map(({ member, lastSentUs }) => ({ member, sentUs: lastSentUs })),
-    ];
+    const membersIn = membersOf(group);
     for (const { outcome, generation, partition, offset, sentUs, doneUs } of commits) {
       if (outcome !== 'acknowledged' || generation >= 0) continue;
-      const isThere = (one: Holding): boolean => {
-        if (one.fromUs >= sentUs || one.toUs <= doneUs) return false;
-        return heard.some((proof) => proof.member === one.member && proof.sentUs > doneUs && proof.sentUs < one.toUs);
-      };
-      const member = holdings.find(isThere);
+      const [member] = membersIn(sentUs, doneUs);
       if (member === undefined) continue;
       const done = offset < 0 ? 'the offset was deleted' : `${offset} was stored`;
       const what = `${done} for ${partitionText(history, partition)} of ${groupId} at ${doneUs} us`;
@@ -152,6 +148,21 @@ export function findOutsiderCommits({ history }: GroupFacts): Found {
     }
   }
   return found;
+}
+
+/**
+ * Says who has certainly been a member from one time to another: came to own something before, was taken for the same
+ * member when it asked afterwards, and has not heard otherwise in between.
+ */
+export function membersOf(group: GroupHistory): (fromUs: number, toUs: number) => readonly Holding[] {
+  const { commits, holdings } = group;
+  const ofMembers = commits.filter(({ outcome, generation }) => outcome === 'acknowledged' && generation >= 0);
+  const heard = [...soundProofs(group), ...ofMembers.map(({ member, lastSentUs }) => ({ member, sentUs: lastSentUs }))];
+  return (fromUs, toUs) =>
+    holdings.filter((one) => {
+      if (one.fromUs >= fromUs || one.toUs <= toUs) return false;
+      return heard.some((proof) => proof.member === one.member && proof.sentUs > toUs && proof.sentUs < one.toUs);
+    });
 }
 
 /** A committed offset is what was committed last: it is never lost, and goes back only where a client says so. */
@@ -179,7 +190,10 @@ export function findOffsetRegressions({ history }: GroupFacts): Found {
 }
 
 /** Whether a coordinator may have answered that did not know that it had been replaced. */
-function isOfBefore({ unaware }: GroupHistory, { askedUs, doneUs }: OffsetLookup): boolean {
+export function isOfBefore(
+  { unaware }: GroupHistory,
+  { askedUs, doneUs }: Pick<OffsetLookup, 'askedUs' | 'doneUs'>,
+): boolean {
   return unaware.some(({ fromUs, toUs }) => fromUs <= doneUs && toUs >= askedUs);
 }
 
@@ -187,8 +201,9 @@ function isOfBefore({ unaware }: GroupHistory, { askedUs, doneUs }: OffsetLookup
  * When a commit can have taken effect at the latest. What was sent more than once may come late, until all is calm, but
  * not once its generation is over, or what it is for has come to another: then it is refused.
  */
-function latestUs({ calmUs }: History, group: GroupHistory, commit: OffsetCommit): number {
-  const { outcome, isRepeated, doneUs } = commit;
+export function latestUs({ calmUs }: History, group: GroupHistory, commit: OffsetCommit): number {
+  const { outcome, isRepeated, isOver, doneUs } = commit;
+  if (isOver === true) return doneUs;
   if (outcome === 'acknowledged' && !isRepeated) return doneUs;
   const lateUs = calmUs < 0 ? Number.POSITIVE_INFINITY : Math.max(calmUs, doneUs);
   return Math.min(lateUs, fencedUs(group, commit));

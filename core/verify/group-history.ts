@@ -27,6 +27,8 @@ export interface Assignment {
   readonly generation: number;
   /** When it asked to join, in the classic protocol: it may hear of the answer late, when its place is another's. */
   readonly askedUs?: number;
+  /** When that was answered: it is in the generation from then on, and is told what it owns later. */
+  readonly joinedUs?: number;
   readonly atUs: number;
   readonly partitions: readonly number[];
 }
@@ -57,6 +59,10 @@ export interface OffsetCommit {
   /** It was sent more than once: an earlier attempt may be carried out later than it was answered. */
   isRepeated: boolean;
   outcome: 'acknowledged' | 'unknown';
+  /** Each attempt was answered: whatever comes of one that is not acknowledged had come by then. */
+  isOver?: true;
+  /** A deletion of all of the group, of which this is one offset. */
+  readonly isOfGroup?: true;
 }
 
 /** A committed offset that was read back; -1 where there was none. */
@@ -65,6 +71,20 @@ export interface OffsetLookup {
   readonly offset: number;
   readonly askedUs: number;
   readonly doneUs: number;
+}
+
+/** What somebody who is no member was told of a group, in a description, a list, or the refusal of a deletion. */
+export interface GroupReading {
+  /** When the attempt that was answered was sent. */
+  readonly askedUs: number;
+  readonly doneUs: number;
+  readonly isThere: boolean;
+  /** A group that only keeps offsets is there as well as one with members. */
+  readonly countsOffsets: boolean;
+  /** That it has so many members; -1 where that was not told. */
+  readonly members: number;
+  /** Its epoch in the consumer protocol; -1 where that was not told. */
+  readonly epoch: number;
 }
 
 /** An offset that its coordinator was seen to forget: it may be found no more, unless it is committed again. */
@@ -102,6 +122,7 @@ export interface GroupHistory {
    * When a coordinator that had been replaced had not heard of it, and went on: what it said meanwhile was so before.
    */
   readonly unaware: { readonly fromUs: number; toUs: number }[];
+  readonly readings: GroupReading[];
   /** When its coordinator was seen to forget all of it: its generations are counted anew then. */
   readonly endsUs: number[];
   readonly deliveries: Deliveries;
@@ -129,6 +150,7 @@ export function createGroupHistory(groupId: string, kind: GroupKind): GroupHisto
     lookups: [],
     expirations: [],
     unaware: [],
+    readings: [],
     endsUs: [],
     deliveries: { holding: [], partition: [], offset: [], atUs: [] },
     members: 0,

@@ -37,6 +37,9 @@ export interface MemberNotes {
   /** The last JoinGroup of a classic member, and when it was sent; 0 for none. */
   join: number;
   joinUs: number;
+  /** It has not been answered yet; or when it was. */
+  isJoining: boolean;
+  joinedUs: number;
   /** When a classic member was last heard by its coordinator, on its own clock. */
   heardMs: number;
 }
@@ -46,7 +49,8 @@ export function beginMember(observer: Observer, group: GroupHistory, instanceId:
   group.members += 1;
   if (instanceId !== null) group.lives.set(instanceId, (group.lives.get(instanceId) ?? 0) + 1);
   const common = { heartbeat: 0, heartbeatUs: 0, answeredUs: -1, join: 0, joinUs: 0, heardMs: 0 };
-  return { observer, group, member: group.members, holdings: new Map(), open: [], ...common };
+  const joining = { isJoining: false, joinedUs: 0 };
+  return { observer, group, member: group.members, holdings: new Map(), open: [], ...common, ...joining };
 }
 
 /** It is no more. */
@@ -90,7 +94,7 @@ export function noteAssigned(
     group.holdings.push({ member, partition, fromUs: nowUs, askedUs, toUs: Number.POSITIVE_INFINITY });
   }
   const { instanceId = null } = options;
-  const asked = grouped?.member.protocol === 'classic' ? { askedUs: notes.joinUs } : {};
+  const asked = grouped?.member.protocol === 'classic' ? { askedUs: notes.joinUs, joinedUs: notes.joinedUs } : {};
   group.assignments.push({ member, instanceId, generation, ...asked, atUs: nowUs, partitions: [...holdings.keys()] });
 }
 
@@ -177,6 +181,11 @@ function noteClassicHeartbeat(notes: MemberNotes, member: ClassicMember, hasCoor
   if (phase === 'joining' && call !== notes.join) {
     notes.join = call;
     notes.joinUs = notes.observer.time.nowUs;
+    notes.isJoining = true;
+  }
+  if (phase !== 'joining' && notes.isJoining) {
+    notes.isJoining = false;
+    notes.joinedUs = notes.observer.time.nowUs;
   }
   const isHeard = heardMs > notes.heardMs;
   notes.heardMs = heardMs;

@@ -16,6 +16,7 @@ import { createIds } from '../../core/lib/ids.ts';
 import type { Env, NetworkInput, Outbox } from '../../core/lib/world.ts';
 import { ErrorCode } from '../../core/protocol/errors.ts';
 import { realCodecs } from '../../runtime-real/codecs.ts';
+import { commitBody, fetchAllBody, GROUP_KEY, offsetsIn } from '../broker/grouping.ts';
 import { produce } from '../broker/speaking.ts';
 import { type ToyConnection, ToyWorld } from '../broker/toy-world.ts';
 
@@ -136,6 +137,28 @@ describe('an administrator', () => {
     expect(scene.ask({ kind: 'describeTopic', topic: 'a' }).result.partitions?.[0]?.replicas).toEqual([nodeId]);
   });
 
+  it('lists, describes and deletes groups and offsets of them', () => {
+    const scene = new Scene({ attemptsMax: 9 });
+    const { world } = scene;
+    scene.ask({ kind: 'createTopic', topic: 'orders', partitions: 2, replicationFactor: 1, configs: [] });
+    const client = world.connect();
+    world.ask(client, GROUP_KEY.findCoordinator, 0, { key: 'g' });
+    world.ask(client, GROUP_KEY.offsetCommit, 7, commitBody('g', [5, 7]));
+    const stored = (): unknown => offsetsIn(world.ask(client, GROUP_KEY.offsetFetch, 8, fetchAllBody('g')));
+    expect(scene.ask({ kind: 'listGroups' }).result.groupIds).toEqual(['g']);
+    const described = scene.ask({ kind: 'describeGroup', groupId: 'g' });
+    expect(described).toMatchObject({ error: 0, result: { group: { state: 'Empty', epoch: -1, clientIds: [] } } });
+    expect(scene.ask({ kind: 'describeConsumerGroup', groupId: 'g' }).error).toBe(ErrorCode.GROUP_ID_NOT_FOUND);
+    const offset = { kind: 'deleteOffset', groupId: 'g', topic: 'orders' } as const;
+    expect(scene.ask({ ...offset, partition: 0 })).toMatchObject({ error: 0, unsureAttempts: 0 });
+    expect(stored()).toEqual(new Map([['orders-1', 7]]));
+    expect(scene.ask({ ...offset, partition: 9 }).error).toBe(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION);
+    expect(scene.ask({ kind: 'deleteGroup', groupId: 'g' }).error).toBe(0);
+    expect(stored()).toEqual(new Map());
+    expect(scene.ask({ kind: 'listGroups' }).result.groupIds).toEqual([]);
+    expect(scene.ask({ kind: 'deleteGroup', groupId: 'g' }).error).toBe(ErrorCode.GROUP_ID_NOT_FOUND);
+  });
+
   it('takes the absence of a topic for an answer, not for an error of the moment', () => {
     const scene = new Scene();
     for (const kind of ['describeTopic', 'deleteTopic'] as const) {
@@ -148,7 +171,7 @@ describe('an administrator', () => {
     const scene = new Scene();
     scene.ask({ kind: 'describeTopic', topic: 'a' });
     scene.losses = 1;
-    expect(scene.ask(create())).toMatchObject({ error: ErrorCode.TOPIC_ALREADY_EXISTS, unsureAttempts: 1 });
+    expect(scene.ask(create())).toMatchObject({ error: ErrorCode.TOPIC_ALREADY_EXISTS, unsureAttempts: 1, lostAttempts: 1 });
     scene.losses = 1;
     const lost = scene.ask({ kind: 'deleteTopic', topic: 'a' }, 1);
     expect(lost).toMatchObject({ error: ErrorCode.NETWORK_EXCEPTION, unsureAttempts: 1 });

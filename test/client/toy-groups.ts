@@ -14,7 +14,7 @@ import { brokerRecordOf, imageOf, topicRecordsOf } from '../metadata/cluster.ts'
 import { type Mishap, PORT, type Toy } from './toy-cluster.ts';
 import { join } from './toy-log.ts';
 
-type Key = 8 | 9 | 11 | 12 | 13 | 14 | 68;
+type Key = 8 | 9 | 11 | 12 | 13 | 14 | 42 | 68;
 
 type Respond = (answer: (correlationId: number) => Uint8Array) => void;
 
@@ -46,12 +46,13 @@ export const GROUP_RANGES = new Map([
   [12, { min: 0, max: 4 }],
   [13, { min: 0, max: 5 }],
   [14, { min: 0, max: 5 }],
+  [42, { min: 0, max: 3 }],
   [68, { min: 0, max: 1 }],
 ]);
 
 /** The first version of OffsetFetch that asks about many groups. */
 const GROUPS_SINCE = 8;
-const KEYS: readonly number[] = [8, 9, 11, 12, 13, 14, 68];
+const KEYS: readonly number[] = [8, 9, 11, 12, 13, 14, 42, 68];
 
 /** Puts a coordinator into a toy cluster, at broker 0, and a machine that wakes it. */
 export function addGroups(toy: Toy, config: Partial<GroupConfig> = {}): ToyGroups {
@@ -203,7 +204,10 @@ function refuse(key: Key, version: number, errorCode: number, body: unknown, res
   else if (key === 12) respond(framed(12, version, plain));
   else if (key === 13) respond(framed(13, version, { ...plain, members: [] }));
   else if (key === 68) respond(framed(68, version, { ...plain, memberEpoch: 0, heartbeatIntervalMs: 0 }));
-  else if (key === 8) respond(framed(8, version, commitRefused(body as RequestInputOf<8>, errorCode)));
+  else if (key === 42) {
+    const results = (body as RequestOf<42>).groupsNames.map((groupId) => ({ groupId, errorCode }));
+    respond(framed(42, version, { throttleTimeMs: 0, results }));
+  } else if (key === 8) respond(framed(8, version, commitRefused(body as RequestInputOf<8>, errorCode)));
   else respond(framed(9, version, fetchRefused(body as RequestInputOf<9>, version, errorCode)));
 }
 

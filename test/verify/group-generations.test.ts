@@ -79,3 +79,27 @@ test('who has missed a generation gives up in the next what it gave to another, 
   expect(found(gaveTo(5)).filter((checker) => rightly.includes(checker))).toEqual([]);
   expect(found(gaveTo(6))).toEqual(expect.arrayContaining(rightly));
 });
+
+/** Two processes of one instance: the second takes the place of the first, in the same generation. */
+function twins(): { history: History; group: GroupHistory } {
+  const one = scene();
+  const common = { instanceId: 'i', generation: 1, partitions: [] };
+  one.group.assignments.push({ member: 1, askedUs: 10, joinedUs: 15, atUs: 20, ...common });
+  one.group.assignments.push({ member: 2, askedUs: 30, joinedUs: 35, atUs: 40, ...common });
+  return one;
+}
+
+test('whoever takes its place back has it from when that is answered, however late it is told what it owns', () => {
+  const lost = twins();
+  lost.group.proofs.push({ member: 1, sentUs: 60, generation: 1 });
+  expect(found(lost)).toEqual(['zombie-heard']);
+  const back = twins();
+  const common = { member: 1, instanceId: 'i', generation: 1, partitions: [] };
+  back.group.assignments.push({ ...common, askedUs: 50, joinedUs: 55, atUs: 90 });
+  back.group.proofs.push({ member: 1, sentUs: 60, generation: 1 });
+  expect(found(back)).toEqual([]);
+  // And loses it again before it was told.
+  back.group.assignments.push({ ...common, member: 2, askedUs: 65, joinedUs: 68, atUs: 70 });
+  back.group.proofs.push({ member: 1, sentUs: 80, generation: 1 });
+  expect(found(back)).toEqual(['zombie-heard']);
+});
