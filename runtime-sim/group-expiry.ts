@@ -1,8 +1,8 @@
 /**
- * Watches what coordinators of groups forget: offsets of the constant topic, which is never deleted. Where nobody has
- * asked for that, one goes only by its age, and that runs only where nobody is in the group. It looks after each step
- * of a node, stays without assertions, and tells the history what went when, so that other judges miss nothing that was
- * due.
+ * Watches what coordinators of groups forget: offsets of the constant topic, which is never deleted. Where somebody has
+ * asked for that, one goes only while nobody is in the group; else only by its age, and that runs only then. It looks
+ * after each step of a node, stays without assertions, and tells the history what went when, so that other judges miss
+ * nothing that was due.
  */
 import type { GroupHost } from '../core/broker/groups/state.ts';
 import type { Node } from '../core/broker/node.ts';
@@ -88,7 +88,12 @@ function look(
     const emptyMs = before.isClassic ? before.emptyMs : null;
     const why = wrongWith(notes, before, members, emptyMs === null ? Number.POSITIVE_INFINITY : dateMs - emptyMs);
     for (const partition of before.partitions) {
-      if (offsets?.has(partition) === true || mayBeDeleted(group, partition, nowUs)) continue;
+      if (offsets?.has(partition) === true) continue;
+      if (mayBeDeleted(group, partition, nowUs)) {
+        // All members of all groups read the topic.
+        if (before.members > 0) complain(history, deletedInUse(groupId, partition, before.members, nowUs));
+        continue;
+      }
       group.expirations.push({ partition, atUs: nowUs });
       if (why !== null) complain(history, complaintOf(groupId, partition, why, nowUs));
     }
@@ -125,4 +130,10 @@ function wrongWith({ retentionMs }: ExpiryNotes, before: Sight, members: number,
 function complaintOf(groupId: string, partition: number, why: string, nowUs: number): Complaint {
   const sentence = `the offset of ${groupId} for ${TOPIC}-${partition} went at ${nowUs} us ${why}`;
   return { checker: 'expired-early', promise: 5, partition, sentence };
+}
+
+function deletedInUse(groupId: string, partition: number, members: number, nowUs: number): Complaint {
+  const what = `the offset of ${groupId} for ${TOPIC}-${partition} was deleted at ${nowUs} us`;
+  const sentence = `${what}, while ${members} members were there`;
+  return { checker: 'deleted-in-use', promise: 5, partition, sentence };
 }

@@ -140,6 +140,10 @@ export function isChange({ kind }: AdminRequest): boolean {
   return !QUESTIONS.includes(kind);
 }
 
+function isOfGroups(request: AdminRequest): request is GroupRequest {
+  return request.kind in GROUP_KEYS;
+}
+
 /** Makes the call; its ticket, or -1 if the broker speaks no version of it that we do. */
 export function callAdmin(
   channel: Channel,
@@ -154,6 +158,7 @@ export function callAdmin(
   if (version < 0) return -1;
   // The broker gives up a little before we do, so that its answer is not lost with the connection.
   const patienceMs = timeoutMs - Math.floor(timeoutMs / 10);
+  if (isOfGroups(request)) return callGroups(channel, env, peer, version, request, out);
   switch (request.kind) {
     case 'createTopic': {
       const { topic: name, partitions: numPartitions, replicationFactor } = request;
@@ -192,12 +197,6 @@ export function callAdmin(
     case 'addVoter':
     case 'removeVoter':
       return callVoters(channel, env, peer, version, request, patienceMs, out);
-    case 'deleteGroup':
-    case 'deleteOffset':
-    case 'describeGroup':
-    case 'describeConsumerGroup':
-    case 'listGroups':
-      return callGroups(channel, env, peer, version, request, out);
     default:
       return callDescribe(channel, env, peer, version, request, patienceMs, out);
   }
@@ -248,6 +247,7 @@ function answered(error: number | undefined, message: string | null | undefined,
 
 /** What an answer says. */
 export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
+  if (isOfGroups(request)) return readGroupAnswer(request, event) ?? NO_ANSWER;
   switch (request.kind) {
     case 'createTopic': {
       const topic = answerBody(event, KEYS.createTopic).topics[0];
@@ -291,12 +291,6 @@ export function readAnswer(request: AdminRequest, event: Answer): AdminAnswer {
       const partition = answerBody(event, KEYS.listOffset).topics[0]?.partitions[0];
       return answered(partition?.errorCode, null, { offset: partition?.offset ?? -1 });
     }
-    case 'deleteGroup':
-    case 'deleteOffset':
-    case 'describeGroup':
-    case 'describeConsumerGroup':
-    case 'listGroups':
-      return readGroupAnswer(request, event) ?? NO_ANSWER;
     default:
       return readVoterAnswer(request, event);
   }

@@ -171,7 +171,11 @@ describe('an administrator', () => {
     const scene = new Scene();
     scene.ask({ kind: 'describeTopic', topic: 'a' });
     scene.losses = 1;
-    expect(scene.ask(create())).toMatchObject({ error: ErrorCode.TOPIC_ALREADY_EXISTS, unsureAttempts: 1, lostAttempts: 1 });
+    expect(scene.ask(create())).toMatchObject({
+      error: ErrorCode.TOPIC_ALREADY_EXISTS,
+      unsureAttempts: 1,
+      lostAttempts: 1,
+    });
     scene.losses = 1;
     const lost = scene.ask({ kind: 'deleteTopic', topic: 'a' }, 1);
     expect(lost).toMatchObject({ error: ErrorCode.NETWORK_EXCEPTION, unsureAttempts: 1 });

@@ -66,6 +66,17 @@ describe('an offset', () => {
     expect(stage.forget().see(1, 4 * MINUTE_US).found).toEqual(['expired-early']);
   });
 
+  test('goes when somebody asks for that, but not while anybody is there', () => {
+    const asked = { member: 9, generation: -1, partition: 0, offset: -1, sentUs: 150, lastSentUs: 150 } as const;
+    const deletion = { ...asked, doneUs: Number.POSITIVE_INFINITY, isRepeated: false, outcome: 'unknown' } as const;
+    const empty = new Stage(10_080).see(0, 100);
+    empty.group.commits.push({ ...deletion });
+    expect(empty.forget().see(null, 200).found).toEqual([]);
+    const used = new Stage(10_080).see(1, 100);
+    used.group.commits.push({ ...deletion });
+    expect(used.forget().see(null, 200).found).toEqual(['deleted-in-use']);
+  });
+
   test('does not go where offsets are kept for longer than any date is wrong', () => {
     const stage = new Stage(10_080).see(0, 100);
     expect(stage.forget().see(0, 3 * MINUTE_US).found).toEqual(['expired-early']);
