@@ -6,6 +6,7 @@
  */
 import type { GroupHost } from '../core/broker/groups/state.ts';
 import type { Node } from '../core/broker/node.ts';
+import type { Group } from '../core/group/state.ts';
 import type { GroupHistory } from '../core/verify/group-history.ts';
 import { type Complaint, complain, type History } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
@@ -19,6 +20,8 @@ interface Sight {
   isThere: boolean;
   isClassic: boolean;
   members: number;
+  /** Members read the topic, as all do; of the classic protocol once they have a generation. */
+  isRead: boolean;
   /** The partitions with an offset. */
   partitions: readonly number[];
   /** The date of its node when it was seen to become empty; null where that was not seen. */
@@ -79,7 +82,8 @@ function look(
     if (now === undefined) return;
     const partitions = [...(offsets?.keys() ?? [])];
     const isClassic = now.kind === 'classic';
-    sights.set(groupId, { isThere: true, isClassic, members: now.members.size, partitions, emptyMs: null });
+    const known = { isThere: true, isClassic, members: now.members.size, isRead: isRead(now) };
+    sights.set(groupId, { ...known, partitions, emptyMs: null });
     return;
   }
   const members = now?.members.size ?? 0;
@@ -90,8 +94,7 @@ function look(
     for (const partition of before.partitions) {
       if (offsets?.has(partition) === true) continue;
       if (mayBeDeleted(group, partition, nowUs)) {
-        // All members of all groups read the topic.
-        if (before.members > 0) complain(history, deletedInUse(groupId, partition, before.members, nowUs));
+        if (before.isRead) complain(history, deletedInUse(groupId, partition, before.members, nowUs));
         continue;
       }
       group.expirations.push({ partition, atUs: nowUs });
@@ -107,7 +110,13 @@ function look(
     before.emptyMs = null;
   }
   before.members = members;
+  before.isRead = isRead(now);
   if ((offsets?.size ?? 0) !== before.partitions.length) before.partitions = [...(offsets?.keys() ?? [])];
+}
+
+function isRead(group: Group | undefined): boolean {
+  if (group === undefined || group.members.size === 0) return false;
+  return group.kind === 'consumer' || group.subscribedTopics?.has(TOPIC) === true;
 }
 
 /** Somebody has asked for that, and it may still be carried out. */

@@ -16,6 +16,8 @@ class Stage {
   readonly history: History = createHistory([{ topic: TOPIC, partition: 0 }]);
   readonly group = createGroupHistory('g', 'classic');
   private readonly offsets = new Map([['g', new Map([[TOPIC, new Map([[0, {}]])]])]]);
+  /** What its generation reads; of one that gathers its first members nothing is known. */
+  read = new Set([TOPIC]);
   private readonly groups = new Map<string, object>();
   private readonly notes;
   private readonly node: Node;
@@ -31,7 +33,7 @@ class Stage {
   see(members: number | null, atUs: number): this {
     const list = new Map(Array.from({ length: members ?? 0 }, (_, at) => [String(at), {}]));
     if (members === null) this.groups.delete('g');
-    else this.groups.set('g', { kind: 'classic', members: list });
+    else this.groups.set('g', { kind: 'classic', members: list, subscribedTopics: this.read });
     watchExpiry(this.notes, this.history, { clock: createClock() } as Actor, this.node, atUs);
     return this;
   }
@@ -75,6 +77,10 @@ describe('an offset', () => {
     const used = new Stage(10_080).see(1, 100);
     used.group.commits.push({ ...deletion });
     expect(used.forget().see(null, 200).found).toEqual(['deleted-in-use']);
+    const gathering = new Stage(10_080);
+    gathering.read.clear();
+    gathering.see(1, 100).group.commits.push({ ...deletion });
+    expect(gathering.forget().see(1, 200).found).toEqual([]);
   });
 
   test('does not go where offsets are kept for longer than any date is wrong', () => {

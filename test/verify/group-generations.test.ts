@@ -61,7 +61,7 @@ test('who has missed generations may be told to keep what another owned meanwhil
   expect(found(one)).toEqual(['two-owners']);
 });
 
-test('who has missed a generation gives up in the next what it gave to another, and may not be given it at once', () => {
+test('who has missed a generation may have to give up what another was given in it, not what one is given now', () => {
   /** Member 1 has the partition in generation 3, is not in 5, and gives it up in 6; member 2 is given it before. */
   const gaveTo = (generation: number): { history: History; group: GroupHistory } => {
     const one = scene('both');
