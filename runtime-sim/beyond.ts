@@ -17,13 +17,13 @@ import type { Complaint } from '../core/verify/history.ts';
 import { provenBy } from '../core/verify/last-reading.ts';
 import { judgeService } from '../core/verify/service.ts';
 import type { Actor } from './actor.ts';
-import { addReader, REQUEST_TIMEOUT_MS, serviceMs, TOPIC } from './casting.ts';
+import { addReader, REQUEST_TIMEOUT_MS, serviceMs, TOPIC } from './cast/casting.ts';
 import { partitionsText } from './conditions.ts';
-import { leaderRead, noteFlips } from './damage.ts';
-import { nodeIdOf, votersOf } from './holdings.ts';
 import { constantPartitions } from './nodes.ts';
 import { areDescribed, compareReplicas, isQuiet, late, type Run, runOn, stopWorking } from './running.ts';
 import { healAll } from './trouble/fire.ts';
+import { leaderRead, noteFlips } from './watch/damage.ts';
+import { nodeIdOf, votersOf } from './watch/holdings.ts';
 import { isReadingDone, type ReadingEnd, readingEnds } from './workload/reading.ts';
 import { crashActor, startAt, tellLine } from './world.ts';
 

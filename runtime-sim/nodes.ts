@@ -11,7 +11,7 @@ import { parseSettings } from '../core/config/parse.ts';
 import type { NodeConfig } from '../core/config/settings.ts';
 import { type MetadataImage, type PartitionImage, topicByName } from '../core/metadata/image.ts';
 import { type Actor, asAnyMachine } from './actor.ts';
-import { CONTROLLER_PORT, NODE_NAMES, PORT, rackOf, TOPIC } from './casting.ts';
+import { CONTROLLER_PORT, NODE_NAMES, PORT, rackOf, TOPIC } from './cast/casting.ts';
 import { wallMs } from './clock.ts';
 import { below, SITE } from './dice.ts';
 import { putFile } from './disk/disk.ts';

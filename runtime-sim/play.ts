@@ -25,14 +25,11 @@ import {
   addVoterChangers,
   REQUEST_TIMEOUT_MS,
   serviceMs,
-} from './casting.ts';
-import { addGroups } from './casting-groups.ts';
+} from './cast/casting.ts';
+import { addGroups } from './cast/casting-groups.ts';
 import { areHeard, areInSync, areLed, canSpare, isGivenUp, partitionsText, takePart } from './conditions.ts';
 import { chance, pick, SITE } from './dice.ts';
-import { checkFolders } from './folder-check.ts';
 import { settleGroups } from './group-end.ts';
-import { nodeIdOf } from './holdings.ts';
-import { checkLogs } from './log-check.ts';
 import { forgetRemovals, REMOVE_VOTER_KEY } from './network/network.ts';
 import { cut } from './network/trouble.ts';
 import { nodeOf } from './nodes.ts';
@@ -41,6 +38,9 @@ import { compareReplicas, isQuiet, late, type Run, runOn, stopWorking } from './
 import type { Plan, ScriptStep } from './scenario.ts';
 import { playScript } from './script.ts';
 import { beginTroubles, healAll } from './trouble/fire.ts';
+import { checkFolders } from './watch/folder-check.ts';
+import { nodeIdOf } from './watch/holdings.ts';
+import { checkLogs } from './watch/log-check.ts';
 import { isMovingDone, MOVING } from './workload/moving.ts';
 import type { Observer } from './workload/observer.ts';
 import { isPrepared } from './workload/preparing.ts';

@@ -208,7 +208,7 @@ export interface Scenario {
   readonly cluster?: ClusterRange;
   /** What happens in order, in the place of `durationMs`; troubles strike beside it. */
   readonly script?: readonly ScriptStep[];
-  /** Disks and network break their word without regard to what is promised (`damage.ts`); absent: within it. */
+  /** Disks and network break their word without regard to what is promised (`watch/damage.ts`); absent: within it. */
   readonly isUnlimited?: true;
   /** Checkers that do not hold here by design, with the reason in `proves`. */
   readonly without?: readonly string[];

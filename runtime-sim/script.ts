@@ -4,7 +4,7 @@
  */
 import type { Complaint } from '../core/verify/history.ts';
 import type { Actor } from './actor.ts';
-import { addElectors, rackOf } from './casting.ts';
+import { addElectors, rackOf } from './cast/casting.ts';
 import { areInSync, areLed, arePreferred, areSpread, isLeaderless, partitionsText } from './conditions.ts';
 import { directionKey } from './network/network.ts';
 import { constantPartitions, findTarget } from './nodes.ts';

@@ -16,7 +16,7 @@ import { type Actor, type AnyMachine, createActor } from './actor.ts';
 import { bootClock, monotonicMs, trueTimeOf, wallMs } from './clock.ts';
 import { below, chance, createDice, type Dice, draw, SITE } from './dice.ts';
 import { crashDisk, type DiskDue, type DiskOperation, finishDisk, submitDisk } from './disk/disk.ts';
-import { markCounter, type Rarity } from './marks.ts';
+import { markCounter, type Rarity } from './marks/marks.ts';
 import { finishNetwork, submitNetwork } from './network/flow.ts';
 import {
   addHost,
@@ -29,8 +29,8 @@ import {
 import { crashHost, powerUp } from './network/trouble.ts';
 import { compilePattern } from './patterns.ts';
 import { createQueue, pop, push, type Queue, type Timed } from './queue.ts';
-import { sayingOf } from './saying.ts';
 import { createTrace, mix, type Trace, traceEffect, traceInput } from './trace.ts';
+import { sayingOf } from './watch/saying.ts';
 
 /** What the queue holds. */
 export type SimEvent = Timed &

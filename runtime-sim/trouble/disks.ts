@@ -8,17 +8,17 @@
  * all machines lose their power at once, and each disk may be gone or an older one. flip: a bit of a batch flips on the
  * wire; headerFlip: one outside of batches.
  *
- * Within the promises a disk is only damaged if that leaves what is promised to be kept by others (`damage.ts`), and
- * only files of one partition are written to wrongly. Without limits nothing is asked.
+ * Within the promises a disk is only damaged if that leaves what is promised to be kept by others (`watch/damage.ts`),
+ * and only files of one partition are written to wrongly. Without limits nothing is asked.
  */
 import { logName } from '../../core/verify/excuses.ts';
 import type { Actor } from '../actor.ts';
-import { markDamage, noteDamages, noteSwap, wouldExceed } from '../damage.ts';
 import { around, chance, pick, SITE } from '../dice.ts';
 import { copyDisk, swapDisk } from '../disk/betrayal.ts';
 import { rotDisk } from '../disk/disk.ts';
 import { nodeOf } from '../nodes.ts';
 import type { DiskFamily, TroublePlan } from '../scenario.ts';
+import { markDamage, noteDamages, noteSwap, wouldExceed } from '../watch/damage.ts';
 import { actorOf, crashActor, type Hooks, tellLine, type World } from '../world.ts';
 import { endLater, nodeFor, type Troubles } from './troubles.ts';
 

@@ -22,11 +22,11 @@ import { around, below, between, chance, type Dice, pick, SITE } from '../dice.t
 import { makeHonest } from '../disk/betrayal.ts';
 import { type Disk, rotDisk } from '../disk/disk.ts';
 import { filesOf } from '../disk/tree.ts';
-import { isIndispensable } from '../known.ts';
 import { directionKey, type NetworkDue } from '../network/network.ts';
 import { cut, halfClose, resetOne } from '../network/trouble.ts';
 import { pauseActor, resumeActor } from '../pause.ts';
 import type { Family, TroublePlan } from '../scenario.ts';
+import { isIndispensable } from '../watch/known-complete.ts';
 import { actorOf, crashActor, type Hooks, inputAt, queueNetwork, tellLine, troubleAt, type World } from '../world.ts';
 import { type BetrayalFamily, strikeDisks } from './disks.ts';
 import { awaitElection } from './elections.ts';

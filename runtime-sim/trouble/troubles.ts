@@ -5,10 +5,10 @@
  * there belongs to a trouble that was healed meanwhile.
  */
 import type { Actor } from '../actor.ts';
-import type { Keeper } from '../damage.ts';
 import { below, pick, SITE } from '../dice.ts';
 import type { DiskCopy } from '../disk/betrayal.ts';
 import type { Family, Plan, Target } from '../scenario.ts';
+import type { Keeper } from '../watch/damage.ts';
 import { actorOf, troubleAt, type World } from '../world.ts';
 
 /** The end of a trouble that lasts. */

@@ -1,9 +1,9 @@
 /** Who takes part in a run is who its plan has drawn: nobody is forgotten. */
 import { expect, test } from 'vitest';
 import { createHistory } from '../../core/verify/history.ts';
-import { partitionsOf } from '../../runtime-sim/casting.ts';
+import { partitionsOf } from '../../runtime-sim/cast/casting.ts';
+import { drawPlan } from '../../runtime-sim/cast/plan.ts';
 import { SIMULATED_CODECS } from '../../runtime-sim/codecs.ts';
-import { drawPlan } from '../../runtime-sim/plan.ts';
 import { addClients } from '../../runtime-sim/play.ts';
 import type { Scenario } from '../../runtime-sim/scenario.ts';
 import { createObserver } from '../../runtime-sim/workload/observer.ts';

@@ -7,7 +7,7 @@ import { createGroupHistory } from '../../core/verify/group-history.ts';
 import { createHistory } from '../../core/verify/history.ts';
 import type { Actor } from '../../runtime-sim/actor.ts';
 import { createClock } from '../../runtime-sim/clock.ts';
-import { createContactNotes, watchContact } from '../../runtime-sim/group-contact.ts';
+import { createContactNotes, watchContact } from '../../runtime-sim/watch/group-contact.ts';
 
 const CONFIG = { 'broker.session.timeout.ms': 3_000, 'replica.fetch.wait.max.ms': 500 };
 

@@ -4,10 +4,10 @@ import type { Node } from '../../core/broker/node.ts';
 import { createGroupHistory } from '../../core/verify/group-history.ts';
 import { createHistory, type History } from '../../core/verify/history.ts';
 import type { Actor } from '../../runtime-sim/actor.ts';
-import { TOPIC } from '../../runtime-sim/casting.ts';
+import { TOPIC } from '../../runtime-sim/cast/casting.ts';
 import { createClock } from '../../runtime-sim/clock.ts';
-import { createExpiryNotes, watchExpiry } from '../../runtime-sim/group-expiry.ts';
 import type { Plan } from '../../runtime-sim/scenario.ts';
+import { createExpiryNotes, watchExpiry } from '../../runtime-sim/watch/group-expiry.ts';
 
 const MINUTE_US = 60_000_000;
 

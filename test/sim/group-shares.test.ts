@@ -5,8 +5,8 @@ import { addMember, type ClassicGroup, createClassicGroup, createMember } from '
 import { encodeAssignment, encodeSubscription } from '../../core/protocol/consumer-protocol.ts';
 import { createGroupHistory } from '../../core/verify/group-history.ts';
 import { createHistory } from '../../core/verify/history.ts';
-import { TOPIC } from '../../runtime-sim/casting.ts';
-import { watchShares } from '../../runtime-sim/group-shares.ts';
+import { TOPIC } from '../../runtime-sim/cast/casting.ts';
+import { watchShares } from '../../runtime-sim/watch/group-shares.ts';
 
 interface Part {
   readonly owned: readonly number[];

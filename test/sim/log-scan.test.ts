@@ -15,7 +15,14 @@ import {
   resolve,
   settleChanges,
 } from '../../runtime-sim/disk/tree.ts';
-import { createScans, type Held, heldOf, heldOfQuorum, heldOfTopic, type Scans } from '../../runtime-sim/log-scan.ts';
+import {
+  createScans,
+  type Held,
+  heldOf,
+  heldOfQuorum,
+  heldOfTopic,
+  type Scans,
+} from '../../runtime-sim/watch/log-scan.ts';
 
 const FOLDER = '/data/orders-0';
 

@@ -1,7 +1,7 @@
 /** Which marks the moves of a partition leave, from images as the controller writes them. */
 import { expect, test } from 'vitest';
 import type { PartitionImage } from '../../core/metadata/image.ts';
-import { moveMarks } from '../../runtime-sim/move-marks.ts';
+import { moveMarks } from '../../runtime-sim/marks/move-marks.ts';
 
 function partition(replicas: readonly number[], adding: readonly number[] = [], removing: readonly number[] = []) {
   const image: PartitionImage = {

@@ -1,9 +1,9 @@
 /** What nodes say is judged: an error needs a reason, and the run knows whether it gave one. */
 import { expect, test } from 'vitest';
+import { drawPlan } from '../../runtime-sim/cast/plan.ts';
 import { createDice } from '../../runtime-sim/dice.ts';
-import { drawPlan } from '../../runtime-sim/plan.ts';
-import { judgeSaid, sayingOf } from '../../runtime-sim/saying.ts';
 import type { Scenario } from '../../runtime-sim/scenario.ts';
+import { judgeSaid, sayingOf } from '../../runtime-sim/watch/saying.ts';
 import { CALM } from '../../scenarios/calm.ts';
 import { THREE_CALM } from '../../scenarios/three-calm.ts';
 import { UNCLEAN_ELECTION } from '../../scenarios/unclean-election.ts';

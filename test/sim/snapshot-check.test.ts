@@ -5,7 +5,7 @@ import { encodeBatch } from '../../core/protocol/records.ts';
 import { checkpointName, metadataFolder } from '../../core/raft/names.ts';
 import { createDice } from '../../runtime-sim/dice.ts';
 import { createDisk, putFile, rotDisk } from '../../runtime-sim/disk/disk.ts';
-import { compareSnapshots, type Shelf } from '../../runtime-sim/snapshot-check.ts';
+import { compareSnapshots, type Shelf } from '../../runtime-sim/watch/snapshot-check.ts';
 
 const FOLDER = '/data';
 

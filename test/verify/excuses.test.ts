@@ -26,7 +26,7 @@ import {
 } from '../../core/verify/excuses.ts';
 import { type Complaint, createHistory } from '../../core/verify/history.ts';
 import { provenBy } from '../../core/verify/last-reading.ts';
-import { placeIn } from '../../runtime-sim/damage.ts';
+import { placeIn } from '../../runtime-sim/watch/damage.ts';
 
 const LOG = 'orders-0';
 const OTHER = 'orders-1';

@@ -3,10 +3,10 @@
  * seen it. Looks at what is live after steps of the nodes, and changes nothing. What begins and ends within one step is
  * not seen, nor what a coordinator finds when it has loaded: each is known from its own beginning.
  */
-import { OFFSETS_TOPIC } from '../core/broker/groups/names.ts';
-import type { Node } from '../core/broker/node.ts';
-import type { Group } from '../core/group/state.ts';
-import { topicByName } from '../core/metadata/image.ts';
+import { OFFSETS_TOPIC } from '../../core/broker/groups/names.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Group } from '../../core/group/state.ts';
+import { topicByName } from '../../core/metadata/image.ts';
 
 /** What was seen last of one group. */
 interface GroupNote {

@@ -7,13 +7,13 @@
  *
  * Looks at nodes after their steps, and changes nothing of theirs.
  */
-import { OFFSETS_TOPIC, partitionOfGroup } from '../core/broker/groups/names.ts';
-import type { GroupHost } from '../core/broker/groups/state.ts';
-import type { Node } from '../core/broker/node.ts';
-import { topicByName } from '../core/metadata/image.ts';
-import type { Complaint, History } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
-import { monotonicMs } from './clock.ts';
+import { OFFSETS_TOPIC, partitionOfGroup } from '../../core/broker/groups/names.ts';
+import type { GroupHost } from '../../core/broker/groups/state.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { topicByName } from '../../core/metadata/image.ts';
+import type { Complaint, History } from '../../core/verify/history.ts';
+import type { Actor } from '../actor.ts';
+import { monotonicMs } from '../clock.ts';
 
 /** Who coordinates a partition of the topic of groups. */
 interface Lead {

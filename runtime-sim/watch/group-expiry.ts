@@ -4,16 +4,16 @@
  * after each step of a node, stays without assertions, and tells the history what went when, so that other judges miss
  * nothing that was due.
  */
-import type { GroupHost } from '../core/broker/groups/state.ts';
-import type { Node } from '../core/broker/node.ts';
-import type { Group } from '../core/group/state.ts';
-import type { GroupHistory } from '../core/verify/group-history.ts';
-import { type Complaint, complain, type History } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
-import { TOPIC } from './casting.ts';
-import { wallMs } from './clock.ts';
-import type { Plan } from './scenario.ts';
-import { WALL_SWING_MAX_MS } from './trouble/rebalances.ts';
+import type { GroupHost } from '../../core/broker/groups/state.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Group } from '../../core/group/state.ts';
+import type { GroupHistory } from '../../core/verify/group-history.ts';
+import { type Complaint, complain, type History } from '../../core/verify/history.ts';
+import type { Actor } from '../actor.ts';
+import { TOPIC } from '../cast/casting.ts';
+import { wallMs } from '../clock.ts';
+import type { Plan } from '../scenario.ts';
+import { WALL_SWING_MAX_MS } from '../trouble/rebalances.ts';
 
 /** What was seen last of a group in one coordinator. */
 interface Sight {

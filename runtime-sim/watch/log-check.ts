@@ -4,15 +4,15 @@
  *
  * A log in which the disk has damaged something is passed over: there nobody knows what the batches said.
  */
-import type { Node } from '../core/broker/node.ts';
-import { assert } from '../core/lib/assert.ts';
-import { epochAt } from '../core/log/epochs.ts';
-import type { Log } from '../core/log/log.ts';
-import { nameOf } from '../core/log/names.ts';
-import * as batch from '../core/protocol/batch.ts';
-import { readContent } from './disk/content.ts';
-import type { Disk } from './disk/disk.ts';
-import { isFolder, resolve } from './disk/tree.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { assert } from '../../core/lib/assert.ts';
+import { epochAt } from '../../core/log/epochs.ts';
+import type { Log } from '../../core/log/log.ts';
+import { nameOf } from '../../core/log/names.ts';
+import * as batch from '../../core/protocol/batch.ts';
+import { readContent } from '../disk/content.ts';
+import type { Disk } from '../disk/disk.ts';
+import { isFolder, resolve } from '../disk/tree.ts';
 
 /** Whether the logs of this life were looked at, plain data. */
 export interface LogCheck {

@@ -3,11 +3,11 @@
  * that has left, under its own name. What was set aside has another name. Looked at when a run is over and nothing is
  * on its way to the disk.
  */
-import { METADATA_FOLDER, parseFolderName } from '../core/broker/checkpoints/files.ts';
-import type { Node } from '../core/broker/node.ts';
-import { assert } from '../core/lib/assert.ts';
-import type { Disk } from './disk/disk.ts';
-import { isFolder, resolve } from './disk/tree.ts';
+import { METADATA_FOLDER, parseFolderName } from '../../core/broker/checkpoints/files.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { assert } from '../../core/lib/assert.ts';
+import type { Disk } from '../disk/disk.ts';
+import { isFolder, resolve } from '../disk/tree.ts';
 
 /** Throws AssertionError where they differ. */
 export function checkFolders(node: Node, disk: Disk): void {

@@ -4,15 +4,15 @@
  *
  * It looks at states and changes nothing. Logs are named as in `core/verify/excuses.ts`.
  */
-import type { Node } from '../core/broker/node.ts';
-import { ZERO_UUID } from '../core/lib/uuid.ts';
-import { epochAt } from '../core/log/epochs.ts';
-import type { Log } from '../core/log/log.ts';
-import { type MetadataImage, type TopicImage, topicByName } from '../core/metadata/image.ts';
-import { mapValues } from '../core/metadata/sharded-map.ts';
-import { logName, QUORUM } from '../core/verify/excuses.ts';
-import type { Actor } from './actor.ts';
-import { newestImage, nodeOf } from './nodes.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { ZERO_UUID } from '../../core/lib/uuid.ts';
+import { epochAt } from '../../core/log/epochs.ts';
+import type { Log } from '../../core/log/log.ts';
+import { type MetadataImage, type TopicImage, topicByName } from '../../core/metadata/image.ts';
+import { mapValues } from '../../core/metadata/sharded-map.ts';
+import { logName, QUORUM } from '../../core/verify/excuses.ts';
+import type { Actor } from '../actor.ts';
+import { newestImage, nodeOf } from '../nodes.ts';
 
 /** What a replica has on its disk. */
 export interface Held {

@@ -6,16 +6,16 @@
  * Of several nodes only. A request that was made before its replica went on under another leader, or was cut, says
  * what was so: it is passed over. Reads states and what is sent, and changes nothing.
  */
-import type { Node } from '../core/broker/node.ts';
-import { joinParts } from '../core/lib/bytes.ts';
-import type { Outbox } from '../core/lib/world.ts';
-import { epochAt, lastEpoch } from '../core/log/epochs.ts';
-import type { Log } from '../core/log/log.ts';
-import { decodeRequest, peekRequest } from '../core/protocol/codec.ts';
-import { FRAME_LENGTH_BYTES } from '../core/protocol/frame.ts';
-import { METADATA_TOPIC_ID } from '../core/raft/names.ts';
-import type { Complaint } from '../core/verify/history.ts';
-import { type Claimed, judgeClaimed } from '../core/verify/standing.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { joinParts } from '../../core/lib/bytes.ts';
+import type { Outbox } from '../../core/lib/world.ts';
+import { epochAt, lastEpoch } from '../../core/log/epochs.ts';
+import type { Log } from '../../core/log/log.ts';
+import { decodeRequest, peekRequest } from '../../core/protocol/codec.ts';
+import { FRAME_LENGTH_BYTES } from '../../core/protocol/frame.ts';
+import { METADATA_TOPIC_ID } from '../../core/raft/names.ts';
+import type { Complaint } from '../../core/verify/history.ts';
+import { type Claimed, judgeClaimed } from '../../core/verify/standing.ts';
 
 const FETCH = 1;
 /** A request begins with its length and its key. Bytes. */

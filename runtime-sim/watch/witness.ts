@@ -9,11 +9,11 @@
  * Not judged: a topic that allows unclean elections, which may lose what was committed; a replica that the disk has
  * damaged, for it counts as in sync until the controller hears of it. It reads states and disks, and changes nothing.
  */
-import type { Node } from '../core/broker/node.ts';
-import type { Partition } from '../core/broker/state.ts';
-import { type MetadataImage, type PartitionImage, topicById, topicByName } from '../core/metadata/image.ts';
-import { mapValues } from '../core/metadata/sharded-map.ts';
-import { metadataFolder } from '../core/raft/names.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Partition } from '../../core/broker/state.ts';
+import { type MetadataImage, type PartitionImage, topicById, topicByName } from '../../core/metadata/image.ts';
+import { mapValues } from '../../core/metadata/sharded-map.ts';
+import { metadataFolder } from '../../core/raft/names.ts';
 import {
   type Claim,
   type Holder,
@@ -22,10 +22,10 @@ import {
   judgeShown,
   judgeStart,
   type VoterLog,
-} from '../core/verify/durability.ts';
-import { QUORUM } from '../core/verify/excuses.ts';
-import type { Complaint, History, Send } from '../core/verify/history.ts';
-import type { ReplicaSight } from '../core/verify/replicas.ts';
+} from '../../core/verify/durability.ts';
+import { QUORUM } from '../../core/verify/excuses.ts';
+import type { Complaint, History, Send } from '../../core/verify/history.ts';
+import type { ReplicaSight } from '../../core/verify/replicas.ts';
 import {
   createReignJudge,
   createVoteJudge,
@@ -37,13 +37,10 @@ import {
   seeReign,
   seeVote,
   type VoteJudge,
-} from '../core/verify/votes.ts';
-import type { Actor } from './actor.ts';
-import { monotonicMs } from './clock.ts';
-import { createScans, type Held, heldOfQuorum, heldOfTopic, keptVote, type Scans } from './log-scan.ts';
-import { nodeOf } from './nodes.ts';
-import { type News, note as noteOnce } from './onlooker.ts';
-import { isStalled, stalled } from './stalls.ts';
+} from '../../core/verify/votes.ts';
+import type { Actor } from '../actor.ts';
+import { monotonicMs } from '../clock.ts';
+import { nodeOf } from '../nodes.ts';
 import {
   createStanding,
   type HeldEnd,
@@ -54,7 +51,10 @@ import {
   seeKnowledge,
   seeLead,
   seeVoters,
-} from './standing.ts';
+} from './leads-compared.ts';
+import { createScans, type Held, heldOfQuorum, heldOfTopic, keptVote, type Scans } from './log-scan.ts';
+import { type News, note as noteOnce } from './onlooker.ts';
+import { isStalled, stalled } from './stalls.ts';
 
 type Raft = NonNullable<Node['controller']>['quorum']['raft'];
 

@@ -6,19 +6,19 @@
  * unless the disk has damaged it. It costs a replay of the whole log: it is done when a coordinator is first seen
  * active, and then whenever the log has grown by so much.
  */
-import type { Node } from '../core/broker/node.ts';
-import { GROUP_MACHINE } from '../core/group/machine.ts';
-import { type GroupState, sameHardState } from '../core/group/state.ts';
-import { assert } from '../core/lib/assert.ts';
-import type { Env } from '../core/lib/world.ts';
-import type { Log } from '../core/log/log.ts';
-import { nameOf } from '../core/log/names.ts';
-import { dataViewOf, isControl } from '../core/protocol/batch.ts';
-import { readRecords } from '../core/protocol/records.ts';
-import { splitBatches } from '../core/raft/batches.ts';
-import { readContent } from './disk/content.ts';
-import type { Disk } from './disk/disk.ts';
-import { isFolder, resolve } from './disk/tree.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { GROUP_MACHINE } from '../../core/group/machine.ts';
+import { type GroupState, sameHardState } from '../../core/group/state.ts';
+import { assert } from '../../core/lib/assert.ts';
+import type { Env } from '../../core/lib/world.ts';
+import type { Log } from '../../core/log/log.ts';
+import { nameOf } from '../../core/log/names.ts';
+import { dataViewOf, isControl } from '../../core/protocol/batch.ts';
+import { readRecords } from '../../core/protocol/records.ts';
+import { splitBatches } from '../../core/raft/batches.ts';
+import { readContent } from '../disk/content.ts';
+import type { Disk } from '../disk/disk.ts';
+import { isFolder, resolve } from '../disk/tree.ts';
 
 /** Offsets between two replays of one coordinator. */
 const OFFSETS_PER_REPLAY = 40;

@@ -6,9 +6,9 @@
  * Which leads began by an unclean election is remembered, for whoever judges what was lost by it. Nothing was lost by
  * the election of the last known leader: it was in sync, and what it had acknowledged was on its disk.
  */
-import type { MetadataImage, PartitionImage } from '../core/metadata/image.ts';
-import { topicById } from '../core/metadata/image.ts';
-import { mapValues } from '../core/metadata/sharded-map.ts';
+import type { MetadataImage, PartitionImage } from '../../core/metadata/image.ts';
+import { topicById } from '../../core/metadata/image.ts';
+import { mapValues } from '../../core/metadata/sharded-map.ts';
 import { moveMarks } from './move-marks.ts';
 
 /** The newest image that was looked at. */

@@ -6,13 +6,13 @@
  * A replica that is about to come into sync may hold a leader up, and so may a proposal that is on its way: then
  * nothing is said. Reads states, and changes nothing.
  */
-import type { Node } from '../core/broker/node.ts';
-import type { Partition } from '../core/broker/state.ts';
-import { wantedInSync } from '../core/replication/in-sync.ts';
-import { type Complaint, complain, type History } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
-import { monotonicMs } from './clock.ts';
-import { nodeOf } from './nodes.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Partition } from '../../core/broker/state.ts';
+import { wantedInSync } from '../../core/replication/in-sync.ts';
+import { type Complaint, complain, type History } from '../../core/verify/history.ts';
+import type { Actor } from '../actor.ts';
+import { monotonicMs } from '../clock.ts';
+import { nodeOf } from '../nodes.ts';
 
 /** By what a life of a node keeps of a partition, a proposal or the quorum: since when it could go on. Microseconds. */
 export type Stalls = Map<object, number>;

@@ -2,7 +2,7 @@
  * Notes how partitions have moved, each kind as a mark, so that a sweep says whether it has seen it. Looks at images as
  * the nodes apply them, and changes nothing.
  */
-import type { PartitionImage } from '../core/metadata/image.ts';
+import type { PartitionImage } from '../../core/metadata/image.ts';
 
 function isMoving({ addingReplicas, removingReplicas }: PartitionImage): boolean {
   return addingReplicas.length > 0 || removingReplicas.length > 0;

@@ -6,20 +6,20 @@
  * has damaged it. It costs a replay of all metadata: it is done at the first commit of a life and then at one in so
  * many.
  */
-import type { Node } from '../core/broker/node.ts';
-import { CONTROLLER } from '../core/controller/machine.ts';
-import { decodeAll } from '../core/coordination/coordinator.ts';
-import type { Place } from '../core/coordination/machine.ts';
-import { assert } from '../core/lib/assert.ts';
-import type { Env } from '../core/lib/world.ts';
-import { offsetOf } from '../core/log/names.ts';
-import type { MetadataImage } from '../core/metadata/image.ts';
-import { readBatch, splitBatches } from '../core/raft/batches.ts';
-import { createCheckpointReader, isWhole, takeCheckpoint } from '../core/raft/checkpoint-read.ts';
-import { checkpointOf, metadataFolder, type SnapshotId } from '../core/raft/names.ts';
-import { readContent } from './disk/content.ts';
-import type { Disk } from './disk/disk.ts';
-import { isFolder, resolve } from './disk/tree.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { CONTROLLER } from '../../core/controller/machine.ts';
+import { decodeAll } from '../../core/coordination/coordinator.ts';
+import type { Place } from '../../core/coordination/machine.ts';
+import { assert } from '../../core/lib/assert.ts';
+import type { Env } from '../../core/lib/world.ts';
+import { offsetOf } from '../../core/log/names.ts';
+import type { MetadataImage } from '../../core/metadata/image.ts';
+import { readBatch, splitBatches } from '../../core/raft/batches.ts';
+import { createCheckpointReader, isWhole, takeCheckpoint } from '../../core/raft/checkpoint-read.ts';
+import { checkpointOf, metadataFolder, type SnapshotId } from '../../core/raft/names.ts';
+import { readContent } from '../disk/content.ts';
+import type { Disk } from '../disk/disk.ts';
+import { isFolder, resolve } from '../disk/tree.ts';
 
 /** Commits between two replays of one life. */
 const COMMITS_PER_REPLAY = 8;

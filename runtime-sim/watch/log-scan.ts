@@ -12,14 +12,14 @@ import {
   PARTITION_METADATA,
   parseCheckpoint,
   parsePartitionMetadata,
-} from '../core/broker/checkpoints/files.ts';
-import { LOG_SUFFIX, offsetOf } from '../core/log/names.ts';
-import * as batch from '../core/protocol/batch.ts';
-import { checkpointOf, QUORUM_STATE_NAME } from '../core/raft/names.ts';
-import { decodeQuorumState, type QuorumState } from '../core/raft/quorum-state.ts';
-import { type Content, type Inode, isDirty, readContent } from './disk/content.ts';
-import type { Disk } from './disk/disk.ts';
-import { type Entry, type Folder, isFolder } from './disk/tree.ts';
+} from '../../core/broker/checkpoints/files.ts';
+import { LOG_SUFFIX, offsetOf } from '../../core/log/names.ts';
+import * as batch from '../../core/protocol/batch.ts';
+import { checkpointOf, QUORUM_STATE_NAME } from '../../core/raft/names.ts';
+import { decodeQuorumState, type QuorumState } from '../../core/raft/quorum-state.ts';
+import { type Content, type Inode, isDirty, readContent } from '../disk/content.ts';
+import type { Disk } from '../disk/disk.ts';
+import { type Entry, type Folder, isFolder } from '../disk/tree.ts';
 
 /** The whole batches of one file, as far as it was looked through: an entry in each column for every batch. */
 interface Scan {

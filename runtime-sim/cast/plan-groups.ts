@@ -1,6 +1,6 @@
 /** Draws from a scenario which groups of consumers there are. Every draw has entities of its own. */
-import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
-import type { GroupPlan, GroupsRange, MemberPlan, Rest, Scenario } from './scenario.ts';
+import { below, between, chance, type Dice, pick, SITE } from '../dice.ts';
+import type { GroupPlan, GroupsRange, MemberPlan, Rest, Scenario } from '../scenario.ts';
 
 /** Of the groups; each group and each member has one of its own above it. */
 const GROUPS = 900;

@@ -2,9 +2,9 @@
  * Draws from a scenario what one seed does. Every draw has the site 'plan' or 'settings', so that a run's own draws are
  * free.
  */
-import { below, between, chance, type Dice, pick, SITE } from './dice.ts';
+import { below, between, chance, type Dice, pick, SITE } from '../dice.ts';
+import type { AdministrationPlan, ClusterPlan, Plan, ProducerPlan, Range, Scenario, TroublePlan } from '../scenario.ts';
 import { drawGroups } from './plan-groups.ts';
-import type { AdministrationPlan, ClusterPlan, Plan, ProducerPlan, Range, Scenario, TroublePlan } from './scenario.ts';
 
 const ENTITY = {
   scenario: 0,

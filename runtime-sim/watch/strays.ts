@@ -5,12 +5,12 @@
  *
  * Reads states, and changes nothing. A crash of the voter begins its part of the memory anew.
  */
-import type { Node } from '../core/broker/node.ts';
-import { isOwnVoter, otherVoters } from '../core/raft/state.ts';
-import { type Complaint, complain, type History } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
-import { directionKey, type Network } from './network/network.ts';
-import { nodeOf } from './nodes.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { isOwnVoter, otherVoters } from '../../core/raft/state.ts';
+import { type Complaint, complain, type History } from '../../core/verify/history.ts';
+import type { Actor } from '../actor.ts';
+import { directionKey, type Network } from '../network/network.ts';
+import { nodeOf } from '../nodes.ts';
 import { hasLasted, type Stalls } from './stalls.ts';
 
 type Raft = NonNullable<Node['controller']>['quorum']['raft'];

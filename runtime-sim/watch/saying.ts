@@ -3,9 +3,9 @@
  * of a disk that refuses, or of a loss that was allowed. Where nothing of that kind was done a node that says so has
  * done wrong itself, or was dealt with wrongly by another, even if all is put right a moment later.
  */
-import type { Effect } from '../core/lib/world.ts';
-import type { Complaint } from '../core/verify/history.ts';
-import type { Family, Plan } from './scenario.ts';
+import type { Effect } from '../../core/lib/world.ts';
+import type { Complaint } from '../../core/verify/history.ts';
+import type { Family, Plan } from '../scenario.ts';
 
 /** A line as it is told. */
 export function sayingOf({ level, text, fields }: Extract<Effect, { kind: 'say' }>): string {

@@ -1,14 +1,14 @@
 /** The groups of a run: their members, and who else stores offsets for them, as the plan has drawn them. */
-import type { ConsumerOptions } from '../core/client/consumer-options.ts';
-import { createGroupHistory, type GroupHistory } from '../core/verify/group-history.ts';
+import type { ConsumerOptions } from '../../core/client/consumer-options.ts';
+import { createGroupHistory, type GroupHistory } from '../../core/verify/group-history.ts';
+import type { GroupPlan, MemberPlan, Plan } from '../scenario.ts';
+import { CLEARING, type ClearingOptions } from '../workload/clearing.ts';
+import { CONSUMING } from '../workload/consuming.ts';
+import type { ConsumingOptions, Wanted } from '../workload/consuming-state.ts';
+import type { Observer } from '../workload/observer.ts';
+import { STORING, type StoringOptions } from '../workload/storing.ts';
+import { addActor, startAt, type World } from '../world.ts';
 import { ADMIN_TIMEOUT_MS, bootstrapOf, REQUEST_TIMEOUT_MS, RETRY_BACKOFF_MS, TOPIC } from './casting.ts';
-import type { GroupPlan, MemberPlan, Plan } from './scenario.ts';
-import { CLEARING, type ClearingOptions } from './workload/clearing.ts';
-import { CONSUMING } from './workload/consuming.ts';
-import type { ConsumingOptions, Wanted } from './workload/consuming-state.ts';
-import type { Observer } from './workload/observer.ts';
-import { STORING, type StoringOptions } from './workload/storing.ts';
-import { addActor, startAt, type World } from './world.ts';
 
 /** A frozen process goes on at the latest after so long, so that some come back before their session is over. */
 const FROZEN_MS_MAX = 14_000;

@@ -1,7 +1,7 @@
 /** What is checked of one node while a run goes on: disk and memory tell the same, and it leads no epoch twice. */
-import type { Node } from '../core/broker/node.ts';
-import type { Env } from '../core/lib/world.ts';
-import type { Disk } from './disk/disk.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Env } from '../../core/lib/world.ts';
+import type { Disk } from '../disk/disk.ts';
 import {
   beginGroupReplayCheck,
   checkGroupReplays,

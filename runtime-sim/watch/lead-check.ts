@@ -3,8 +3,8 @@
  * Nobody need have heard of an epoch for that: what was sent in it may still be under way. It judges a promise, and so
  * does its work whether or not machines check themselves.
  */
-import type { Node } from '../core/broker/node.ts';
-import type { Complaint } from '../core/verify/history.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Complaint } from '../../core/verify/history.ts';
 
 /** Who was last seen to lead, plain data. */
 export interface LeadCheck {

@@ -2,23 +2,23 @@
  * Who takes part in a run beside the nodes: its producers, administrators and readers, as the plan has drawn them, and
  * the partitions that they use. Each client knows all nodes from the start, in an order of its own.
  */
-import { OFFSETS_TOPIC } from '../core/broker/groups/names.ts';
-import type { Address } from '../core/channel/channel.ts';
-import type { AdminRequest } from '../core/client/admin-calls.ts';
-import { silenceMs } from '../core/client/cluster.ts';
-import { ErrorCode } from '../core/protocol/errors.ts';
-import type { HistoryPartition } from '../core/verify/history.ts';
-import type { Actor } from './actor.ts';
-import type { Family, Plan } from './scenario.ts';
-import { ADMINISTERING, type AdministeringOptions } from './workload/administering.ts';
-import { MOVING, type MovingOptions } from './workload/moving.ts';
-import type { Observer } from './workload/observer.ts';
-import { PREPARING, type PreparingOptions } from './workload/preparing.ts';
-import { PRODUCING, type ProducingOptions } from './workload/producing.ts';
-import { READING, type ReadingOptions } from './workload/reading.ts';
-import { REPEATING, type RepeatingOptions } from './workload/repeating.ts';
-import { VOTING, type VotingOptions } from './workload/voting.ts';
-import { addActor, startAt, type World } from './world.ts';
+import { OFFSETS_TOPIC } from '../../core/broker/groups/names.ts';
+import type { Address } from '../../core/channel/channel.ts';
+import type { AdminRequest } from '../../core/client/admin-calls.ts';
+import { silenceMs } from '../../core/client/cluster.ts';
+import { ErrorCode } from '../../core/protocol/errors.ts';
+import type { HistoryPartition } from '../../core/verify/history.ts';
+import type { Actor } from '../actor.ts';
+import type { Family, Plan } from '../scenario.ts';
+import { ADMINISTERING, type AdministeringOptions } from '../workload/administering.ts';
+import { MOVING, type MovingOptions } from '../workload/moving.ts';
+import type { Observer } from '../workload/observer.ts';
+import { PREPARING, type PreparingOptions } from '../workload/preparing.ts';
+import { PRODUCING, type ProducingOptions } from '../workload/producing.ts';
+import { READING, type ReadingOptions } from '../workload/reading.ts';
+import { REPEATING, type RepeatingOptions } from '../workload/repeating.ts';
+import { VOTING, type VotingOptions } from '../workload/voting.ts';
+import { addActor, startAt, type World } from '../world.ts';
 
 /** The nodes' names, by number less one; a run has no more nodes than these. */
 export const NODE_NAMES: readonly string[] = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5'];

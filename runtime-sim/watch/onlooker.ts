@@ -4,16 +4,16 @@
  *
  * It reads states and disks, and changes nothing.
  */
-import type { Node } from '../core/broker/node.ts';
-import type { Partition } from '../core/broker/state.ts';
-import { epochAt } from '../core/log/epochs.ts';
-import type { Log } from '../core/log/log.ts';
-import { offsetOf } from '../core/log/names.ts';
-import { baseOffset, batchEnd, dataViewOf } from '../core/protocol/batch.ts';
-import { metadataFolder } from '../core/raft/names.ts';
-import { logEnd } from '../core/raft/state.ts';
-import { QUORUM } from '../core/verify/excuses.ts';
-import { type Complaint, complain, type History } from '../core/verify/history.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Partition } from '../../core/broker/state.ts';
+import { epochAt } from '../../core/log/epochs.ts';
+import type { Log } from '../../core/log/log.ts';
+import { offsetOf } from '../../core/log/names.ts';
+import { baseOffset, batchEnd, dataViewOf } from '../../core/protocol/batch.ts';
+import { metadataFolder } from '../../core/raft/names.ts';
+import { logEnd } from '../../core/raft/state.ts';
+import { QUORUM } from '../../core/verify/excuses.ts';
+import { type Complaint, complain, type History } from '../../core/verify/history.ts';
 import {
   compareReplicas,
   createReplicaJudge,
@@ -22,13 +22,13 @@ import {
   type ReplicaJudge,
   type ReplicaSight,
   seeReplica,
-} from '../core/verify/replicas.ts';
-import type { Actor } from './actor.ts';
-import { readContent } from './disk/content.ts';
-import type { Disk } from './disk/disk.ts';
-import { isFolder, resolve } from './disk/tree.ts';
-import { type ElectionNotes, leadKey } from './election-marks.ts';
-import { nodeOf } from './nodes.ts';
+} from '../../core/verify/replicas.ts';
+import type { Actor } from '../actor.ts';
+import { readContent } from '../disk/content.ts';
+import type { Disk } from '../disk/disk.ts';
+import { isFolder, resolve } from '../disk/tree.ts';
+import { type ElectionNotes, leadKey } from '../marks/election-marks.ts';
+import { nodeOf } from '../nodes.ts';
 
 /** What was seen last of one replica in one life of its node. */
 interface Seen {

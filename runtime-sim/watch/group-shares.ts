@@ -4,12 +4,12 @@
  * rebalance that nobody asks for. The constant topic is always there, so that no leader has missed it. It looks where
  * the group was written anew, after steps of its coordinator, and stays without assertions.
  */
-import type { Node } from '../core/broker/node.ts';
-import { type ClassicGroup, type ClassicMember, metadataOf } from '../core/group/classic-group.ts';
-import { decodeAssignment, decodeSubscription } from '../core/protocol/consumer-protocol.ts';
-import type { GroupHistory } from '../core/verify/group-history.ts';
-import { complain, type History } from '../core/verify/history.ts';
-import { TOPIC } from './casting.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { type ClassicGroup, type ClassicMember, metadataOf } from '../../core/group/classic-group.ts';
+import { decodeAssignment, decodeSubscription } from '../../core/protocol/consumer-protocol.ts';
+import type { GroupHistory } from '../../core/verify/group-history.ts';
+import { complain, type History } from '../../core/verify/history.ts';
+import { TOPIC } from '../cast/casting.ts';
 
 /** By node, the record of each group that was looked at last. Plain data. */
 export type ShareNotes = Map<number, Map<string, ClassicGroup['written']>>;

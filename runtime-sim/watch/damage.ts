@@ -5,8 +5,8 @@
  * A keeper is asked before a disk is damaged whether that would go beyond the contract, and told afterwards. It looks
  * at states and disks and changes nothing.
  */
-import type { Node } from '../core/broker/node.ts';
-import { ZERO_UUID } from '../core/lib/uuid.ts';
+import type { Node } from '../../core/broker/node.ts';
+import { ZERO_UUID } from '../../core/lib/uuid.ts';
 import {
   closeBreach,
   closeWound,
@@ -28,12 +28,14 @@ import {
   woundedLeft,
   woundReplica,
   woundVoter,
-} from '../core/verify/excuses.ts';
-import type { History } from '../core/verify/history.ts';
-import type { LastReading } from '../core/verify/last-reading.ts';
-import type { Actor } from './actor.ts';
-import { TOPIC } from './casting.ts';
-import type { DiskDamage } from './disk/betrayal.ts';
+} from '../../core/verify/excuses.ts';
+import type { History } from '../../core/verify/history.ts';
+import type { LastReading } from '../../core/verify/last-reading.ts';
+import type { Actor } from '../actor.ts';
+import { TOPIC } from '../cast/casting.ts';
+import type { DiskDamage } from '../disk/betrayal.ts';
+import { nodeOf } from '../nodes.ts';
+import type { World } from '../world.ts';
 import {
   commonEpoch,
   createHoldings,
@@ -49,10 +51,8 @@ import {
   trueEpoch,
   votersOf,
 } from './holdings.ts';
-import { createKnowing, isLastKnown, isSure, type Knowing } from './known.ts';
-import { nodeOf } from './nodes.ts';
+import { createKnowing, isLastKnown, isSure, type Knowing } from './known-complete.ts';
 import type { Onlooker } from './onlooker.ts';
-import type { World } from './world.ts';
 
 /** The book of one run. */
 export interface Keeper {

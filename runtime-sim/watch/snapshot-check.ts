@@ -14,12 +14,12 @@ import {
   CRC_AT,
   dataViewOf,
   PRODUCER_ID_AT,
-} from '../core/protocol/batch.ts';
-import { BOOTSTRAP_ID, checkpointOf, metadataFolder } from '../core/raft/names.ts';
-import type { Complaint } from '../core/verify/history.ts';
-import { readContent } from './disk/content.ts';
-import type { Disk } from './disk/disk.ts';
-import { isFolder, resolve } from './disk/tree.ts';
+} from '../../core/protocol/batch.ts';
+import { BOOTSTRAP_ID, checkpointOf, metadataFolder } from '../../core/raft/names.ts';
+import type { Complaint } from '../../core/verify/history.ts';
+import { readContent } from '../disk/content.ts';
+import type { Disk } from '../disk/disk.ts';
+import { isFolder, resolve } from '../disk/tree.ts';
 
 /** The disk of a node that is up, and its log directory there. */
 export interface Shelf {

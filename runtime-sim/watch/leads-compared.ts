@@ -6,12 +6,12 @@
  * Reads states and disks, and changes nothing. A crash of a node begins its part of the memory anew: it goes by what
  * the node keeps of a replica.
  */
-import type { Node } from '../core/broker/node.ts';
-import type { Partition } from '../core/broker/state.ts';
-import type { Log } from '../core/log/log.ts';
-import type { MetadataImage, PartitionImage } from '../core/metadata/image.ts';
-import type { Complaint } from '../core/verify/history.ts';
-import type { ReplicaSight } from '../core/verify/replicas.ts';
+import type { Node } from '../../core/broker/node.ts';
+import type { Partition } from '../../core/broker/state.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { MetadataImage, PartitionImage } from '../../core/metadata/image.ts';
+import type { Complaint } from '../../core/verify/history.ts';
+import type { ReplicaSight } from '../../core/verify/replicas.ts';
 import {
   judgeCounted,
   judgeDecision,
@@ -21,10 +21,10 @@ import {
   judgeKnowledge,
   type Knowledge,
   type Lineage,
-} from '../core/verify/standing.ts';
-import { judgeVoters } from '../core/verify/votes.ts';
-import type { Actor } from './actor.ts';
-import { nodeOf } from './nodes.ts';
+} from '../../core/verify/standing.ts';
+import { judgeVoters } from '../../core/verify/votes.ts';
+import type { Actor } from '../actor.ts';
+import { nodeOf } from '../nodes.ts';
 
 /** Who leads an epoch of a log, where it began, and the furthest that its log has reached. */
 interface Lead {

@@ -8,14 +8,14 @@
  *
  * Looks at nodes and at what the newest image says, and changes nothing of them.
  */
-import type { MetadataImage } from '../core/metadata/image.ts';
-import { mapValues } from '../core/metadata/sharded-map.ts';
-import { isOnlyKnown, logName, woundedIn } from '../core/verify/excuses.ts';
-import { type Known, knownAfter, knownWithout } from '../core/verify/knowing.ts';
-import type { Actor } from './actor.ts';
+import type { MetadataImage } from '../../core/metadata/image.ts';
+import { mapValues } from '../../core/metadata/sharded-map.ts';
+import { isOnlyKnown, logName, woundedIn } from '../../core/verify/excuses.ts';
+import { type Known, knownAfter, knownWithout } from '../../core/verify/knowing.ts';
+import type { Actor } from '../actor.ts';
+import { nodeOf } from '../nodes.ts';
 import type { Keeper } from './damage.ts';
 import { type Holdings, nodeIdOf, partitionsOn, partOf, refreshImage, topicOf } from './holdings.ts';
-import { nodeOf } from './nodes.ts';
 
 /** By log: who should be known, by the images that nodes have come to. */
 export interface Knowing {
