@@ -29,6 +29,15 @@ describe('a snapshot', () => {
     member.recoveryPoint = 0;
   }
 
+  /** Without a disk it is away while so much is committed. */
+  function keepAway(cluster: Cluster, member: Member, count: number): void {
+    wipe(cluster, member);
+    for (let waiter = 1; waiter <= count; waiter++) {
+      submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
+      run(cluster, 60);
+    }
+  }
+
   it('is written by everyone, each for itself, and the log is cut under it', () => {
     const { cluster } = withSnapshots();
     for (const member of cluster.members) expect(raftOf(member).log.start, `member ${member.id}`).toBeGreaterThan(0);
@@ -37,11 +46,7 @@ describe('a snapshot', () => {
   it('is fetched by an observer that comes late, piece by piece, and the log goes on behind it', () => {
     const { cluster, truth } = settled({ snapshotBytes: 500, observers: 1 });
     const watcher = cluster.members.at(-1) as Member;
-    wipe(cluster, watcher);
-    for (let waiter = 1; waiter <= 25; waiter++) {
-      submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
-      run(cluster, 60);
-    }
+    keepAway(cluster, watcher, 25);
     start(cluster, watcher);
     expect(runUntil(cluster, 10_000, () => isConverged(cluster))).toBe(true);
     expect(cluster.reached).toContain('raft.download.done');
@@ -59,11 +64,7 @@ describe('a snapshot', () => {
       for (let steps = 10; isInterrupted; steps += how === 'power' ? 3 : 7) {
         const { cluster, truth } = settled({ snapshotBytes: 500, observers: 1, dice: createDice(steps) });
         const watcher = cluster.members.at(-1) as Member;
-        wipe(cluster, watcher);
-        for (let waiter = 1; waiter <= 12; waiter++) {
-          submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
-          run(cluster, 60);
-        }
+        keepAway(cluster, watcher, 12);
         cluster.reached.delete('raft.download.done');
         start(cluster, watcher);
         for (let i = 0; i < steps; i++) step(cluster);
@@ -85,11 +86,7 @@ describe('a snapshot', () => {
   it('is not in its place because the disk answers for a file that was given up before', () => {
     const { cluster } = settled({ snapshotBytes: 500, observers: 1 });
     const watcher = cluster.members.at(-1) as Member;
-    wipe(cluster, watcher);
-    for (let waiter = 1; waiter <= 12; waiter++) {
-      submit(cluster, leaderOf(cluster) as Member, waiter, [waiter]);
-      run(cluster, 60);
-    }
+    keepAway(cluster, watcher, 12);
     start(cluster, watcher);
     const stage = (): string | undefined => watcher.quorum?.raft.installing?.stage;
     expect(runUntil(cluster, 10_000, () => stage() === 'name')).toBe(true);
