@@ -60,6 +60,12 @@ function join(state: GroupState, work: GroupWork, group: ConsumerGroup, call: Jo
   if (tooMany !== null) return tooMany.refused;
   const subscription = subscriptionOf(body.protocols[0]?.metadata ?? null);
   if (subscription === null || !sharesProtocol(group, memberId, body)) return ErrorCode.INCONSISTENT_GROUP_PROTOCOL;
+  const owned = subscription.owned(work.image);
+  const ownsAny = owned.some(({ partitions }) => partitions.length > 0);
+  if (!isUnknown && !group.members.has(memberId) && ownsAny) {
+    // It was thrown out, and would give up, and commit, what may be another's by now: it has to hear that it is lost.
+    return ErrorCode.UNKNOWN_MEMBER_ID;
+  }
   if (isUnknown && instanceId === null && call.apiVersion >= MEMBER_ID_SINCE) {
     return joinRefused(ErrorCode.MEMBER_ID_REQUIRED, memberId);
   }
@@ -79,8 +85,7 @@ function join(state: GroupState, work: GroupWork, group: ConsumerGroup, call: Jo
     isClassic: true,
   });
   if (isRefusal(before)) return before.refused;
-  // What it says that it owns, by the ids that its topics have now.
-  const member = advance(draft, before, updated(before, call, subscription), subscription.owned(work.image));
+  const member = advance(draft, before, updated(before, call, subscription), owned);
   if (isRefusal(member)) return member.refused;
   keepJoinTime(state, draft, member);
   return joinedBody(member);

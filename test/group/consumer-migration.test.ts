@@ -102,6 +102,23 @@ describe('an upgrade', () => {
     expect(describeIt(coordinator).groupState).toBe('Stable');
   });
 
+  it('tells a classic member that was thrown out and says what it owned that it is nobody there', () => {
+    const coordinator = coordinatorWith();
+    const { id } = classicGroup(coordinator);
+    const b = joinAs(coordinator, 'b');
+    for (let i = 0; i < 10; i++) {
+      advance(coordinator, 10_000);
+      pulse(coordinator, b);
+    }
+    expect(b.owned).toHaveLength(3);
+    const again = (owned: readonly string[]): number => {
+      return answered(join(coordinator, { memberId: id, protocols: subscribed(['orders'], owned) })).errorCode;
+    };
+    expect(again(['orders-1'])).toBe(ErrorCode.UNKNOWN_MEMBER_ID);
+    // Who owns nothing may have been given that id just now.
+    expect(again([])).toBe(ErrorCode.NONE);
+  });
+
   it('gives nobody what a classic member is on its way to give up', () => {
     const coordinator = coordinatorWith();
     const { id, generation } = classicGroup(coordinator, null, {

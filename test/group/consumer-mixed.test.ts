@@ -62,6 +62,13 @@ function join(world: World, one: Classic, losesSync: boolean): void {
     join(world, one, losesSync);
     return;
   }
+  if (joined.errorCode === ErrorCode.UNKNOWN_MEMBER_ID) {
+    // It was thrown out, and what it says that it owns is lost.
+    expect(one.owned.size).toBeGreaterThan(0);
+    forget(one);
+    join(world, one, losesSync);
+    return;
+  }
   expect(joined.errorCode).toBe(ErrorCode.NONE);
   one.generation = joined.generationId;
   one.mustJoin = false;
