@@ -5,8 +5,8 @@
  */
 import {
   type Assignment,
+  assignmentOf,
   type GroupHistory,
-  generationOf,
   type Holding,
   type OffsetCommit,
   type OffsetLookup,
@@ -116,15 +116,12 @@ function nextOwner(
   let ownUs = Number.POSITIVE_INFINITY;
   for (const one of holdings) if (one.member === member && one.fromUs <= lastSentUs) ownUs = one.fromUs;
   return holdings.find((one) => {
-    if (one.member === member || one.fromUs >= lastSentUs || askedUsOf(assignments, one) <= ownUs) return false;
-    return one.askedUs >= 0 || generation <= (generationOf(assignments, one) ?? generation);
+    if (one.member === member || one.fromUs >= lastSentUs) return false;
+    if (one.askedUs >= 0) return one.askedUs > ownUs;
+    // Of one that speaks the classic protocol, when it asked to join.
+    const given = assignmentOf(assignments, one);
+    return given !== undefined && (given.askedUs ?? -1) > ownUs && generation <= given.generation;
   });
-}
-
-/** When the owner asked for what it was given: of one that speaks the classic protocol, when it asked to join. */
-function askedUsOf(assignments: readonly Assignment[], { member, fromUs, askedUs }: Holding): number {
-  if (askedUs >= 0) return askedUs;
-  return assignments.find((one) => one.member === member && one.atUs === fromUs)?.askedUs ?? -1;
 }
 
 /**

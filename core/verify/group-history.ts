@@ -181,12 +181,12 @@ export function nextToHand({ deliveries }: GroupHistory, partition: number): num
   return next;
 }
 
-/** Under which generation or member epoch a member was told what it owns from then on. */
-export function generationOf(
+/** By which a member was told that it owns something from then on. */
+export function assignmentOf(
   assignments: readonly Assignment[],
   { member, fromUs }: Pick<Holding, 'member' | 'fromUs'>,
-): number | undefined {
-  return assignments.find((one) => one.member === member && one.atUs === fromUs)?.generation;
+): Assignment | undefined {
+  return assignments.find((one) => one.member === member && one.atUs === fromUs);
 }
 
 /** The proofs that surely come from who coordinated the group when they were asked for. */

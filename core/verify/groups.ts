@@ -9,8 +9,8 @@
  */
 import {
   type Assignment,
+  assignmentOf,
   type GroupHistory,
-  generationOf,
   type Holding,
   type OffsetCommit,
   type Proof,
@@ -148,9 +148,9 @@ function holdingsAnew({ holdings, assignments }: GroupHistory): Owned[] {
     const { member, fromUs, toUs, askedUs } = holding;
     if (askedUs !== -1) return [holding];
     const times = [fromUs, ...(toldUs.get(member) ?? []).filter((us) => us > fromUs && us < toUs)];
-    const firstGeneration = generationOf(assignments, holding);
+    const firstGeneration = assignmentOf(assignments, holding)?.generation;
     return times.map((us, at): Owned => {
-      const generation = generationOf(assignments, { member, fromUs: us });
+      const generation = assignmentOf(assignments, { member, fromUs: us })?.generation;
       return { ...holding, fromUs: us, toUs: times[at + 1] ?? toUs, generation, firstGeneration };
     });
   });
